@@ -50,7 +50,7 @@ async def figures() -> list[Figure]:
 def _tail() -> float:
     tail, began = Tail(), process_time()
     for n in range(LINES):
-        tail.take({"header": {"msg_type": "stream"}, "content": {"name": "stdout", "text": f"line {n}\n"}})
+        tail.add_message({"header": {"msg_type": "stream"}, "content": {"name": "stdout", "text": f"line {n}\n"}})
     return (process_time() - began) * 1000
 
 

@@ -20,7 +20,7 @@ def message(kind: str, **content: Any) -> dict[str, Any]:
 def tail(*messages: dict[str, Any]) -> str:
     result = Tail()
     for message in messages:
-        result.take(message)
+        result.add_message(message)
     return result.text
 
 
@@ -45,7 +45,7 @@ def test_a_bar_that_is_drawn_for_hours_leaves_the_lines_above_it(draw: str) -> N
 def test_the_last_of_a_hundred_thousand_lines_are_kept() -> None:
     result = Tail()
     for n in range(100_000):
-        result.take(stream(f"line {n}\n"))
+        result.add_message(stream(f"line {n}\n"))
     assert result.text.endswith("line 99998\nline 99999")
     assert len(result.text) <= MAX_CHARS
 

@@ -30,7 +30,7 @@ from jupyter_eca.plugins.contexts.resolve import list_named
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, TextContent
-from jupyter_eca.workspace.notebooks.change_parts import narrow
+from jupyter_eca.workspace.notebooks.change_parts import leave_out_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -220,7 +220,9 @@ class Turns:
         waiting = next((state for state in live.state.calls if state.id == call), None) if live else None
         if waiting is None or waiting.status is not ToolCallStatus.WAITING:
             return None
-        narrowed = narrow(waiting.details, left_out) if isinstance(waiting.details, FileChangeDetails) else None
+        narrowed = (
+            leave_out_parts(waiting.details, left_out) if isinstance(waiting.details, FileChangeDetails) else None
+        )
         if narrowed is None:
             raise LocalError("The change was not approved, because it does not have the parts that were left out.")
         return narrowed

@@ -43,7 +43,7 @@ _CAPTURE: Final = re.compile(r"(?:^|\s)(?!-)(\w+)")
 # Magics that bind names which the source does not show, such as `%run script.py`.
 _OPAQUE: Final = re.compile(r"^\s*%(?:run|pylab|store\s+-r|macro|rerun|recall)\b", re.MULTILINE)
 
-# Characters. A longer cell is data, and Python needs seconds to parse it.
+# The characters of a cell that is parsed. A longer cell is data, and Python needs seconds to parse it.
 MAX_SOURCE: Final = 200_000
 
 # The largest number of magics that are found one by one in a cell. Each of them costs one parse of the whole cell.

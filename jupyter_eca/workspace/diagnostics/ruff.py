@@ -31,7 +31,9 @@ SYNTAX_CODE: Final = "invalid-syntax"
 SELECT: Final = "E9,F,PLE,B002,B006,B015,B017,B020,B021,B023,B035,NPY003,NPY201"
 IGNORE: Final = "F401,F403,F405,F541,F811,F841"
 
+# The beginnings of the codes of rules that report code which fails when it runs.
 _ERROR_CODES: Final = ("E9", "F5", "F6", "F7", "F82", "PLE", SYNTAX_CODE)
+# Files in which a user configures ruff, besides `pyproject.toml`.
 _CONFIG_FILES: Final = ("ruff.toml", ".ruff.toml")
 
 

@@ -63,9 +63,9 @@ class KernelChannels(Protocol):
 ALIVE_INTERVAL = 1.0
 
 # Seconds to wait for the first message of a kernel before it is asked again. After each request the wait doubles, up to
-# `MAX_PATIENCE`.
-FIRST_PATIENCE = 0.25
-MAX_PATIENCE = 5.0
+# `MAX_RETRY_SECONDS`.
+FIRST_RETRY_SECONDS = 0.25
+MAX_RETRY_SECONDS = 5.0
 
 # Seconds to wait for the last messages of interrupted code.
 INTERRUPT_GRACE = 5.0
@@ -84,6 +84,7 @@ FIRST_MESSAGE_WAIT = 2.0
 # for the report.
 HISTORY_SECONDS = 1.0
 
+# The status in the reply of a kernel, and ours. Any other status means that the code was interrupted.
 _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
 _FIRST_COMPLETED = asyncio.FIRST_COMPLETED
@@ -127,15 +128,15 @@ class ClientKernel:
         """
         outputs, tail, progress = OutputText(pictures=True), Tail(), _Progress()
 
-        def take(message: dict[str, Any]) -> None:
+        def on_message(message: dict[str, Any]) -> None:
             if observer is not None:
-                tail.take(message)
+                tail.add_message(message)
                 if not progress.started.is_set():
                     observer("", lambda: tail.text)
             progress.note_message()
             outputs.add(message["header"]["msg_type"], message["content"])
 
-        work = asyncio.ensure_future(self._request(progress.sent, code=code, silent=False, output_hook=take))
+        work = asyncio.ensure_future(self._request(progress.sent, code=code, silent=False, output_hook=on_message))
         try:
             reply = await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -146,22 +147,25 @@ class ClientKernel:
         status = _STATUS.get(reply["content"]["status"], RunStatus.INTERRUPTED)
         return KernelExecuteResult(status=status, text=outputs.text, pictures=outputs.pictures)
 
-    async def run(self, cell: str, code: str, take: Callable[[dict[str, Any]], None]) -> RunStatus:
-        """Run a cell of a notebook as if the user ran it. `take` is called with each message of the cell.
+    async def run(self, cell: str, code: str, on_message: Callable[[dict[str, Any]], None]) -> RunStatus:
+        """Run a cell of a notebook as if the user ran it. `cell` is its id, and `code` its source. `on_message` is
+        called with each message of the cell.
 
-        When the caller is cancelled, the cell is interrupted first, and its last messages are passed to `take`.
+        When the caller is cancelled, the cell is interrupted first, and its last messages are passed to `on_message`.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
         progress = _Progress()
 
-        def on_message(message: dict[str, Any]) -> None:
+        def note_and_pass_on(message: dict[str, Any]) -> None:
             if not progress.started.is_set():
                 self._running = (cell, monotonic())
             progress.note_message()
-            take(message)
+            on_message(message)
 
-        request = self._request(progress.sent, code=code, silent=False, store_history=True, output_hook=on_message)
+        request = self._request(
+            progress.sent, code=code, silent=False, store_history=True, output_hook=note_and_pass_on
+        )
         work = asyncio.ensure_future(request)
         try:
             reply = await asyncio.shield(work)
@@ -209,10 +213,10 @@ class ClientKernel:
         if (program := languages.build_inspection_program(language, name)) is not None:
             return Inspection.model_validate_json(await self._run_program(program))
 
-        async def ask() -> dict[str, Any]:
+        async def send() -> dict[str, Any]:
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
 
-        content = (await self._run_exclusively(ask))["content"]
+        content = (await self._run_exclusively(send))["content"]
         is_known = content.get("status") == "ok" and bool(content.get("found"))
         return Inspection(found=is_known, text=as_plain_text(content["data"].get("text/plain", "")) if is_known else "")
 
@@ -285,13 +289,13 @@ class ClientKernel:
         # `stop_on_error`: an error in our request must not abort the requests queued behind it.
         defaults = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
-        async def ask() -> dict[str, Any]:
+        async def send() -> dict[str, Any]:
             await self._wait_until_connected()
             if sent is not None:
                 sent.set()
             return await self._client.execute_interactive(**(defaults | request))
 
-        return await self._run_exclusively(ask)
+        return await self._run_exclusively(send)
 
     async def _wait_until_connected(self) -> None:
         """Wait until the channel of outputs is connected to the current process of the kernel.
@@ -303,22 +307,23 @@ class ClientKernel:
         """
         process = self._find_pid()
         requests: set[str] = set()
-        patience = FIRST_PATIENCE
+        seconds = FIRST_RETRY_SECONDS
         while self._heard_pids != [process]:
             requests.add(self._client.kernel_info())
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(seconds):
                     while (await self._read_parent_id()) not in requests:
                         pass
                 self._heard_pids = [process]
-            patience = min(patience * 2, MAX_PATIENCE)  # all these requests wait in the queue of a busy kernel
+            seconds = min(seconds * 2, MAX_RETRY_SECONDS)  # all these requests wait in the queue of a busy kernel
 
     async def _read_parent_id(self) -> str | None:
         """Return the id of the request that the next published message belongs to."""
         return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
-    async def _run_exclusively(self, ask: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
-        """Send a request as soon as no other request is running, and return its reply.
+    async def _run_exclusively(self, send: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+        """Send a request as soon as no other request is running, and return its reply. `send` sends the request and
+        waits for the reply.
 
         Raises: ToolError when the process of the kernel ends or is replaced meanwhile. A restarted kernel does not know
         the request, and would never reply.
@@ -333,7 +338,7 @@ class ClientKernel:
             if self._ended.is_set() or not await self._manager.is_alive():
                 raise ToolError(_KERNEL_DIED)
             process = self._find_pid()
-            work = asyncio.ensure_future(ask())
+            work = asyncio.ensure_future(send())
             try:
                 while True:
                     await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED)
@@ -348,7 +353,8 @@ class ClientKernel:
             self._exclusive.release()
 
     def _find_pid(self) -> int | None:
-        """Return the process id of the kernel, or what stands for it; None where nothing does."""
+        """Return the process id of the kernel; for a kernel behind a gateway, a number that changes when the kernel is
+        restarted. Return None where neither is known."""
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:
@@ -373,6 +379,7 @@ class _Progress:
         self.message_count = 0
 
     def note_message(self) -> None:
+        """Note that a message of the request came."""
         self.started.set()
         self.message_count += 1
 

@@ -40,7 +40,7 @@ T = TypeVar("T")
 # The seconds for one connection. It is less than for the profile of a table, of which it is the counterpart.
 LIMIT_S = 0.25
 
-# The tables that are listed, those whose columns are read, and the columns of a table.
+# The most tables that are listed, the most tables whose columns are read, and the most columns of a table.
 MAX_TABLES = 1_000
 MAX_WITH_COLUMNS = 50
 MAX_COLUMNS = 50
@@ -80,11 +80,13 @@ class _Reader(Protocol):
     """Reads one database."""
 
     address: str
-    """Its kind and where it is, without secrets."""
+    """The kind of the database and where it is, without secrets."""
     remark: str
-    """What the reader does not see, as a sentence."""
+    """A sentence about what the reader cannot see, for the model."""
 
-    def list_tables(self) -> Iterable[_Entry]: ...
+    def list_tables(self) -> Iterable[_Entry]:
+        """Yield the tables and views."""
+        ...
 
     def list_columns(self, entries: list[_Entry]) -> Iterable[tuple[_Entry, list[tuple[str, str]]]]:
         """Yield each table with its columns and their types."""
@@ -99,7 +101,7 @@ class _Reader(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """End what is running. Another thread calls it."""
+        """End the statement that is running. Another thread calls this method."""
         ...
 
     def close(self) -> None: ...
@@ -112,6 +114,7 @@ def describe_database(connection: Any, table: str = "") -> dict[str, Any]:
     `is_view`, `columns`, `shape`, `sample` and `remark`, and there are none if the database has no such table. What is
     known when the time is over is returned. `remark` has a sentence for whatever is missing.
     """
+    # The fields that are known so far. The functions below add to them.
     found: dict[str, Any] = {"database": "", "remark": ""}
     deadline = time.monotonic() + LIMIT_S
     try:
@@ -133,7 +136,9 @@ class _Opening(NamedTuple):
 
 
 def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _Opening:
-    """Choose by the type of the connection. Raises: _DatabaseError if nothing can be read."""
+    """Return how the database of a connection is read, which depends on the type of the connection. `deadline` is a
+    time of the monotonic clock, here and below. Raises: _DatabaseError if nothing can be read. The address is then in
+    `found`, if it is known."""
     kinds = {f"{base.__module__}.{base.__qualname__}" for base in type(connection).__mro__}
     if "sqlite3.Connection" in kinds:
         return _find_sqlite(connection, deadline)
@@ -155,9 +160,10 @@ def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _O
 
 
 def _read(opening: _Opening, found: dict[str, Any], table: str, deadline: float) -> Exception | None:
-    """Fill `found`, in a thread if that is possible. Return the error that ended it."""
+    """Read the database, in a thread if that is possible, and add the fields to `found`. Return the error that ended
+    the read; None if everything was read."""
     opened: list[_Reader] = []
-    # The thread has a dictionary of its own: it may go on when the time is over.
+    # The thread may go on when the time is over. So it never changes a dictionary: it replaces the one in this list.
     partial: list[dict[str, Any]] = [dict(found)]
 
     def work() -> None:
@@ -213,6 +219,8 @@ def _run_in_thread(work: Callable[[], T], deadline: float, stop: Callable[[], No
 
 
 def _describe_tables(reader: _Reader, deadline: float) -> Iterable[dict[str, Any]]:
+    """Yield fields about all tables, see `describe_database`. A later field replaces an earlier one with the same
+    name."""
     yield {"database": reader.address, "remark": reader.remark}
     entries = list(reader.list_tables())
     tables = [_describe_entry(entry, []) for entry in entries[:MAX_TABLES]]
@@ -226,17 +234,20 @@ def _describe_tables(reader: _Reader, deadline: float) -> Iterable[dict[str, Any
 
 
 def _describe_entry(entry: _Entry, columns: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return a table as JSON. `columns` are the names and the types of its columns, here and below."""
     return {"name": entry.label, "is_view": entry.is_view, "columns": _describe_columns(columns)}
 
 
 def _describe_columns(columns: list[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the first columns as JSON."""
     return [{"name": name, "dtype": dtype} for name, dtype in columns[:MAX_COLUMNS]]
 
 
 def _describe_table(reader: _Reader, table: str) -> Iterable[dict[str, Any]]:
+    """Yield fields about one table, see `describe_database`; without columns if there is no such table."""
     yield {"database": reader.address, "remark": reader.remark}
     entries = list(reader.list_tables())
-    # A table that is called just so counts more than one whose name has other capital letters.
+    # A table with exactly this name is preferred to one whose name has other capital letters.
     entry = next((entry for entry in entries if entry.label == table), None) or next(
         (entry for entry in entries if entry.label.casefold() == table.casefold()), None
     )
@@ -257,10 +268,12 @@ def _describe_table(reader: _Reader, table: str) -> Iterable[dict[str, Any]]:
 
 
 def _format_row(number: int, row: tuple[Any, ...]) -> str:
+    """Return a row in one line. `number` is counted from 1."""
     return _cut(f"row {number}: " + ", ".join(map(_format_value, row)), ROW_CHARS)
 
 
 def _format_value(value: Any) -> str:
+    """Return a value as a short text. Of bytes, only their number is shown."""
     if isinstance(value, str):
         return repr(_cut(value[: VALUE_CHARS * 2], VALUE_CHARS))
     if isinstance(value, bytes | bytearray):
@@ -281,6 +294,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
+    """Return the text in one line of at most `limit` characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -294,7 +308,8 @@ def _quote(name: str) -> str:
 
 
 def _find_sqlite(connection: Any, deadline: float) -> _Opening:
-    """Find the files of a connection of `sqlite3`. `PRAGMA database_list` reads no database and takes no lock."""
+    """Return how the databases of a connection of `sqlite3` are read. They are listed with `PRAGMA database_list`,
+    which reads no database and takes no lock."""
     sqlite: Any = sys.modules["sqlite3"]
 
     def list_databases() -> list[tuple[str, str]]:
@@ -317,7 +332,7 @@ def _find_sqlite(connection: Any, deadline: float) -> _Opening:
                 raise _DatabaseError(_OTHER_THREAD) from None
             raise
     in_memory = any(not file for _, file in databases)
-    # Asked now, because this is the thread of the connection.
+    # `in_transaction` is read now, because this is the thread of the connection.
     remark = _COMMITTED if connection.in_transaction and any(file for _, file in databases) else ""
     return _Opening(
         lambda: _SqliteReader(connection, databases, deadline, remark), in_this_thread=in_memory and not is_shared
@@ -325,14 +340,15 @@ def _find_sqlite(connection: Any, deadline: float) -> _Opening:
 
 
 def _find_sqlite_file(path: str, deadline: float) -> _Opening:
-    """Return how a file is read to which nothing needs to be connected."""
+    """Return how a file of SQLite is read without the user's connection."""
     file = str(Path(path).resolve())
     return _Opening(lambda: _SqliteReader(None, [("main", file)], deadline, ""))
 
 
 def _decode(text: Any) -> str:
-    """Return a text of SQLite, which is of another type if the user has set `text_factory`. Other statements ask for
-    bytes instead, so that they do not call it."""
+    """Return a text of SQLite as str. The texts of `PRAGMA database_list` may have any type if the user has set
+    `text_factory`. All other statements select texts as bytes (`CAST(... AS BLOB)`), so that the user's `text_factory`
+    is not called."""
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text or "")
 
 
@@ -415,7 +431,8 @@ class _SqliteReader:
         return self._cursors[schema].execute(statement.replace("{}", name), values).fetchall()
 
     def _get_own_name(self, schema: str) -> str:
-        """Return the name of a schema in the connection that reads it. A file is the main one of our connection."""
+        """Return the name of a schema in the connection that reads it. In a connection of ours, each file is the schema
+        `main`."""
         return "main" if self._cursors[schema].connection in self._opened else schema
 
 
@@ -480,6 +497,7 @@ class _DuckDbReader:
         return self._cursor.execute(statement, list(values)).fetchall()
 
     def _get_path(self, entry: _Entry) -> str:
+        """Return the full name of a table as SQL."""
         return ".".join(map(_quote, (*entry.schema.split("\0"), entry.name)))
 
 
@@ -487,6 +505,8 @@ class _DuckDbReader:
 
 
 def _find_sqlalchemy(value: Any, is_connection: bool, found: dict[str, Any], deadline: float) -> _Opening:
+    """Return how the database of SQLAlchemy is read. `value` is an engine, or a connection if `is_connection`. See
+    `_find_opening`."""
     engine = value.engine
     url = engine.url
     found["database"] = _format_url(url)
@@ -510,8 +530,8 @@ def _find_sqlalchemy(value: Any, is_connection: bool, found: dict[str, Any], dea
 def _find_pooled(pool: Any) -> Any:
     """Return the connection that a pool for databases in memory keeps for this thread; None if there is none.
 
-    It is not checked out: a connection that goes back to its pool is rolled back, and with it what the user does in it
-    at the same time. The two pools have no public way to look at it.
+    The connection is not checked out: when it went back to its pool, it would be rolled back, and with it what the user
+    does in it at the same time. The two pools have no public way to look at it.
     """
     record: Any = pool.__dict__.get("connection")  # of a StaticPool
     if record is None:
@@ -526,10 +546,10 @@ def _format_url(url: Any) -> str:
     return f"{url.drivername}://{url.host or ''}{port}/{url.database or ''}, through SQLAlchemy"
 
 
-# What makes a server only read, and end a statement that takes longer than `ms` milliseconds. All of it ends with the
-# transaction or with our connection. The settings of MySQL and MariaDB hold for the connection, because they have none
-# for a transaction. Their `SET TRANSACTION READ ONLY` would mean the transaction after the next commit, and
-# nothing where each statement is committed by itself.
+# The statements that make a server only read, and end a statement that takes longer than `ms` milliseconds. Their
+# effect ends with the transaction or with our connection. The settings of MySQL and MariaDB hold for the connection,
+# because they have none for a transaction. Their `SET TRANSACTION READ ONLY` would mean the transaction after the next
+# commit, and nothing where each statement is committed by itself.
 _LIMITS = {
     "postgresql": ("SET TRANSACTION READ ONLY", "SET LOCAL statement_timeout = {ms}"),
     "mysql": ("SET SESSION max_execution_time = {ms}", "START TRANSACTION READ ONLY"),
@@ -550,15 +570,16 @@ class _SqlAlchemyReader:
         try:
             own = self._alchemy.engine.Engine(self._pool, engine.dialect, engine.url)
             self._connection: Any = own.connect()
-            self._limit(engine.dialect)
+            self._set_limits(engine.dialect)
         except BaseException:
             self._pool.dispose()
             raise
         self._alchemy.event.listen(self._connection, "before_cursor_execute", self._check_time)
         self._inspector: Any = self._alchemy.inspect(self._connection)
 
-    def _limit(self, dialect: Any) -> None:
-        """Make the server only read, and end statements that take too long. If it refuses that, it is said."""
+    def _set_limits(self, dialect: Any) -> None:
+        """Make the server only read, and end statements that take too long. If the server refuses that, the remark says
+        so."""
         name = "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
         if name not in _LIMITS:
             return
@@ -574,7 +595,8 @@ class _SqlAlchemyReader:
             self.remark += f" The server does not limit the time: {type(error).__name__}."
 
     def _check_time(self, *_: object) -> None:
-        """Begin no further statement when nobody waits for it any more. Called by SQLAlchemy before each."""
+        """Raise _DatabaseError when the time is over, because nobody waits for the result any more. SQLAlchemy calls
+        this before each statement."""
         if time.monotonic() > self._deadline:
             raise _DatabaseError("The rest would take too long.")
 
@@ -613,10 +635,12 @@ class _SqlAlchemyReader:
 
 
 def _list_reflected(columns: list[Any]) -> list[tuple[str, str]]:
+    """Return the names and the types of columns, which SQLAlchemy returns as dictionaries."""
     return [(str(column["name"]), _format_type(column["type"])) for column in columns]
 
 
 def _format_type(kind: Any) -> str:
+    """Return a type of SQLAlchemy as text."""
     try:
         return str(kind)
     except Exception:  # noqa: BLE001  # a type that no dialect can write

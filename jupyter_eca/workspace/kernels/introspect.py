@@ -180,7 +180,7 @@ class _TimeLimit:
     """Stops code of the user that takes too long, by means of an alarm signal (`SIGALRM`).
 
     Only the main thread can set an alarm, and it is the thread in which a kernel of IPython runs cells. So the main
-    thread is held for the limits above at most, and a single call into C, such as a long sort, to its end: Python
+    thread is busy for at most the limits above. Only a single call into C, such as a long sort, may take longer: Python
     handles a signal between two of its own instructions.
 
     There is no alarm in another thread, on Windows, and while the user's own alarm is set. There, code of the user is
@@ -395,12 +395,13 @@ def _list_columns(value: Any, package: str) -> list[tuple[Any, Any]]:
 
 
 def _take_first(values: Any) -> list[Any]:
+    """Return at most `MAX_COLUMNS` of the values."""
     return list(itertools.islice(values, MAX_COLUMNS))
 
 
 def _add_details(description: dict[str, Any], value: Any) -> None:
     """Add the details of variables that were requested by name: memory, a longer sample, and a picture."""
-    with contextlib.suppress(Exception):  # a view of AnnData and a sparse tensor of torch do not say it
+    with contextlib.suppress(Exception):  # a view of AnnData and a sparse tensor of torch cannot be measured
         description["memory"] = _measure_memory(value)
     if "columns" in description:
         return

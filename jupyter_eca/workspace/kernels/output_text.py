@@ -92,6 +92,8 @@ class OutputText:
                 pass
 
     def _add_bundle(self, data: Mapping[str, Any]) -> None:
+        """Add one output, which is a MIME bundle, and keep its picture. If there are too many pictures then, the oldest
+        one is replaced by a note."""
         found = find_picture(data) if self._keeps_pictures else None
         if found is None:
             self._parts.append(describe_bundle(data) + "\n")

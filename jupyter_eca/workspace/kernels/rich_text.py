@@ -26,6 +26,7 @@ _MAX_TRACES: Final = 12
 # What Python shows of an object that has no text of its own.
 _BARE_REPR: Final = re.compile(r"<[\w.]+( object)? at 0x[0-9a-fA-F]+>|<[\w.]+ object>")
 
+# Elements whose text a reader does not see, and elements that begin a new line.
 _HIDDEN: Final = frozenset({"script", "style", "template", "noscript"})
 _BLOCKS: Final = frozenset({"br", "div", "h1", "h2", "h3", "h4", "li", "p", "pre", "table", "tr", "caption"})
 
@@ -77,6 +78,7 @@ def describe_plotly(figure: Mapping[str, Any]) -> str:
 
 
 def _describe_trace(trace: Mapping[str, Any]) -> str:
+    """Return one line about a trace: `scatter 'sales': x 12 values, 1 to 12; y 12 values, 3 to 90`."""
     data = ((axis, _read_values(trace.get(axis))) for axis in ("x", "y", "z", "labels", "values"))
     parts = [f"{axis} {_describe_values(values)}" for axis, values in data if values]
     name = f" {str(trace['name'])[:80]!r}" if trace.get("name") else ""
@@ -106,6 +108,7 @@ def _read_values(value: Any) -> Sequence[Any]:
 
 
 def _get_title(part: Mapping[str, Any]) -> str:
+    """Return the title of a layout or of an axis, which plotly stores as a text or as an object; "" for none."""
     title = part.get("title")
     return str(_as_object(title).get("text") or (title if isinstance(title, str) else ""))[:200]
 

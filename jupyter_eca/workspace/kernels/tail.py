@@ -30,7 +30,7 @@ class Tail:
         # Whether the code called `clear_output(wait=True)`: the next output replaces the present ones.
         self._clear_next = False
 
-    def take(self, message: Mapping[str, Any]) -> None:
+    def add_message(self, message: Mapping[str, Any]) -> None:
         """Add a message of the kernel."""
         kind, content = message["header"]["msg_type"], message["content"]
         match kind:

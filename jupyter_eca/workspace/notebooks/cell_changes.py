@@ -180,7 +180,8 @@ def find_loaded_content(before: NotebookDocument, after: NotebookDocument) -> st
 
 
 def _find_loaded(cell: NotebookCell, before: NotebookCell | None) -> str | None:
-    """Return what a page loads for one cell. What it loaded already `before` the change is left out."""
+    """Return what a page loads for one cell, in words; None for nothing. `before` is the cell before the change, and
+    what the page loaded for it is left out."""
     if cell.cell_type is not CellType.MARKDOWN or (before and before.source == cell.source):
         return None
     return find_loaded(cell.source, before.source if before else "")
@@ -192,10 +193,12 @@ def describe_cell(document: NotebookDocument, id: str) -> str:
 
 
 def _format_cell(cell: NotebookCell, numbers: Mapping[str, str]) -> str:
+    """Return the heading and the source of a cell. `numbers` has the names of cells such as `cell 3`, by cell id."""
     return format_cell(f"{numbers.get(cell.id, 'new cell')} [{cell.id}] {cell.cell_type}", cell.source)
 
 
 def _require_cell(document: NotebookDocument, id: str) -> NotebookCell:
+    """Return the cell with this id. Raises: ToolError when it is gone."""
     if (cell := document.find_cell(id)) is None:
         raise ToolError(f"The cell [{id}] of {document.path} is gone; nothing was changed.", "Read the notebook again.")
     return cell
@@ -212,6 +215,7 @@ def _check_unlocked(document: NotebookDocument, change: EditCell | DeleteCell) -
 
 
 def _find_unchanged(document: NotebookDocument, id: str, was: str) -> NotebookCell:
+    """Return the cell with this id. Raises: ToolError when it is gone, or its source is no longer `was`."""
     cell = _require_cell(document, id)
     if cell.source != was:
         raise ToolError(

@@ -12,7 +12,7 @@ from typing import Any, Final
 # A progress bar writes the same line a thousand times. Only its last state is stored. The first pattern matches what a
 # carriage return overwrites, and the second a character with the backspace that removes it.
 _OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
-_RUBBED_OUT: Final = re.compile(r"[^\n\b]\x08")
+_BACKSPACED: Final = re.compile(r"[^\n\b]\x08")
 
 
 class CellOutputs:
@@ -28,7 +28,7 @@ class CellOutputs:
         # Whether the code called `clear_output(wait=True)`: the next output replaces the present ones.
         self._clear_next = False
 
-    def take(self, message: dict[str, Any]) -> None:
+    def add_message(self, message: dict[str, Any]) -> None:
         """Add a message of the kernel."""
         kind, content = message["header"]["msg_type"], message["content"]
         match kind:
@@ -102,7 +102,7 @@ def _apply_overwrites(text: str) -> str:
     """Return the text as a terminal shows it in the end: without text that `\\r` or `\\b` removed. Colour codes
     stay."""
     while "\b" in text:
-        shorter = _RUBBED_OUT.sub("", text)
+        shorter = _BACKSPACED.sub("", text)
         if shorter == text:
             break
         text = shorter

@@ -101,7 +101,8 @@ def to_notebook_cell(cell: NbformatCell) -> NotebookCell:
 
 
 def describe_lock(cell: NotebookCell, *, is_deleted: bool = False) -> str:
-    """Return why the assistant must not edit or delete a cell, by its metadata; "" if it may.
+    """Return why the assistant must not edit a cell or, with `is_deleted`, must not delete it; "" if it may. The
+    metadata of the cell decides.
 
     The keys `editable` and `deletable` are those of nbformat. A cell with the entry `nbgrader` is a question, an answer
     or a test of an assignment.
@@ -114,8 +115,8 @@ def describe_lock(cell: NotebookCell, *, is_deleted: bool = False) -> str:
     return f"its metadata says `{key}: false`" if cell.metadata.get(key) is False else ""
 
 
-def find(cells: Sequence[NbformatCell], id: str) -> int:
-    """Return the position of a cell.
+def find_index(cells: Sequence[NbformatCell], id: str) -> int:
+    """Return the index of a cell.
 
     Raises: ToolError when no cell has this id.
     """
@@ -145,7 +146,7 @@ def apply_changes(
             case DeleteCell(cell_id=id, was=was):
                 del result[_find_unchanged(result, id, was)]
             case MoveCell(cell_id=id, index=index, after=after):
-                moved = result.pop(find(result, id))
+                moved = result.pop(find_index(result, id))
                 place = find_place([other.id for other in result], _check_index(index), after)
                 result.insert(place, moved)
             case PutCell(index=index, cell=cell, was=was):
@@ -154,7 +155,8 @@ def apply_changes(
 
 
 def _mark(cell: NbformatCell, change: InsertCell | EditCell) -> NbformatCell:
-    """Return the cell with the mark in its metadata that the assistant has written in it, if the change wants it."""
+    """Return the cell with a mark in its metadata, if the change requests it. The mark says that the assistant has
+    written in the cell."""
     if not change.marks:
         return cell
     metadata: dict[str, Any] = cell.node.get("metadata") or {}
@@ -192,7 +194,7 @@ def _find_unchanged(cells: Sequence[NbformatCell], id: str, was: str) -> int:
 
     Raises: ToolError when it is not, or the cell is gone.
     """
-    at = find(cells, id)
+    at = find_index(cells, id)
     if cells[at].source != was:
         raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", READ_AGAIN)
     return at
@@ -222,7 +224,7 @@ def _put_cell(cells: list[NbformatCell], index: int, cell: NotebookCell, was: st
     exists = any(other.id == cell.id for other in cells)
     if was is not None:
         _find_unchanged(cells, cell.id, was)
-    index = find(cells, cell.id) if exists else _check_index(index)
+    index = find_index(cells, cell.id) if exists else _check_index(index)
     others = cells[:index] + cells[index + 1 :] if exists else cells
     fresh = _make_cell(others, cell, with_ids=with_ids)
     node = fresh.node | {"metadata": dict(cell.metadata)}

@@ -37,8 +37,9 @@ _MAX_LINES: Final = 2000
 def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart | MovePart, ...]:
     """Return the parts of the changes of one call, in order. There are none when nothing can be left out.
 
-    A cell has parts if the call only edits and moves it. Its parts are at its first edit and at its first move: several
-    edits are one edit from its first source to its last one, and several moves are one part.
+    A cell has parts if the call only edits and moves it. Several edits of a cell count as one edit, from its first
+    source to its last one, and several moves are one part. These parts have the place of the first edit and of the
+    first move in the order.
     """
     kinds: dict[str, set[str]] = {}
     for change in changes:
@@ -49,15 +50,15 @@ def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart | MovePart
     fixed: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()
     for change in changes:
-        id, name = get_cell_id(change), (get_cell_id(change), change.kind)
-        if name in seen:
+        id, key = get_cell_id(change), (get_cell_id(change), change.kind)
+        if key in seen:
             continue
-        seen.add(name)
+        seen.add(key)
         own: list[ChangePart | MovePart] = []
         if kinds[id] <= {"edit", "move"}:
             own += [MovePart(kind="move", cell_id=id)] if isinstance(change, MoveCell) else _find_parts(edits[id])
         parts += own
-        fixed |= set() if own else {name}
+        fixed |= set() if own else {key}
     return tuple(parts) if len(parts) + len(fixed) > 1 else ()
 
 
@@ -101,14 +102,14 @@ def _find_line_starts(lines: Sequence[str]) -> list[int]:
     return list(accumulate((len(line) + 1 for line in lines), initial=0))
 
 
-def narrow(details: FileChangeDetails, left_out: Collection[int]) -> FileChangeDetails | None:
+def leave_out_parts(details: FileChangeDetails, left_out: Collection[int]) -> FileChangeDetails | None:
     """Return a change of cells without the parts at the indexes `left_out`. Return None when this is not possible:
     there are no such parts, some were left out before, or nothing would remain."""
     parts, out = details.parts or (), frozenset(left_out)
     if not out or details.left_out or not out <= set(range(len(parts))):
         return None
     kept = [part for index, part in enumerate(parts) if index not in out]
-    changes = list(_narrow_changes(details.cells or (), parts, kept))
+    changes = list(_keep_parts(details.cells or (), parts, kept))
     if not changes:
         return None
     sources = {change.cell_id: change.source for change in changes if isinstance(change, EditCell)}
@@ -122,10 +123,11 @@ def narrow(details: FileChangeDetails, left_out: Collection[int]) -> FileChangeD
     return details.model_copy(update={**remains, **_describe(details, changes)})
 
 
-def _narrow_changes(
+def _keep_parts(
     changes: Sequence[CellChange], parts: Sequence[ChangePart | MovePart], kept: Sequence[ChangePart | MovePart]
 ) -> Iterator[CellChange]:
-    """Yield what remains of the changes if of these parts only those in `kept` are made."""
+    """Yield what remains of the changes if only the parts in `kept` are made. `parts` are all parts. In a chat of an
+    earlier version, a part has no cell id (None), and belongs to the only edit."""
     divided = {part.cell_id for part in parts if isinstance(part, ChangePart)}
     left_moves = {part.cell_id for part in parts if isinstance(part, MovePart) and part not in kept}
     edits = _join_edits(changes)
@@ -135,12 +137,12 @@ def _narrow_changes(
             edit = edits.pop(change.cell_id, None)
             own = [part for part in kept if isinstance(part, ChangePart) and part.cell_id in {None, change.cell_id}]
             if edit is not None and own:
-                yield _narrow_edit(edit, own)
+                yield _reduce_edit(edit, own)
         elif not (isinstance(change, MoveCell) and change.cell_id in left_moves):
             yield change
 
 
-def _narrow_edit(edit: EditCell, parts: Sequence[ChangePart]) -> EditCell:
+def _reduce_edit(edit: EditCell, parts: Sequence[ChangePart]) -> EditCell:
     """Return the edit with only these of its parts."""
     source = edit.was
     # The last part is applied first, so that the positions of the other parts stay right.
@@ -151,21 +153,23 @@ def _narrow_edit(edit: EditCell, parts: Sequence[ChangePart]) -> EditCell:
 
 @dataclass(slots=True)
 class _ChangedCell:
-    """A cell, and its sources before and after all changes of a call. None is for a cell that is not there."""
+    """A cell, and its sources before and after all changes of a call."""
 
     before: str | None
+    """None when the cell did not exist before."""
     after: str | None
+    """None when the cell does not exist afterwards."""
     type: CellType | None = None
     """None if it is not known."""
     heading: str = ""
-    """Its heading in a diff, such as `cell 3 [c3] code`."""
+    """The heading of the cell in a diff, such as `cell 3 [c3] code`."""
     place: int = 0
-    """Where the diff of the whole change has the heading."""
+    """The position of the heading in the diff of the whole change."""
     moved_to: int | None = None
-    """The number that it has after its last move, when that was made; None if it is not moved."""
+    """The number that the cell has directly after its last move; None if it is not moved."""
 
     def as_texts(self) -> tuple[str, str]:
-        """Return it as it is shown before and after the changes; "" for a cell that is not there."""
+        """Return the cell as it is shown before and after the changes; "" where it does not exist."""
         moved = "" if self.moved_to is None else f", moved to {self.moved_to}"
         return (
             "" if self.before is None else format_cell(self.heading, self.before),
@@ -174,8 +178,8 @@ class _ChangedCell:
 
 
 def _describe(details: FileChangeDetails, changes: Iterable[CellChange]) -> dict[str, object]:
-    """Return the fields of `FileChangeDetails` that describe what remains of a change: its diff, and what it loads. The
-    notebook is not needed, because the changes contain all sources."""
+    """Return the fields of `FileChangeDetails` that describe what remains of a change: its diff, and what a page then
+    loads from elsewhere. The notebook is not needed, because the changes contain all sources."""
     names, hunks, loads, added, removed = "", "", list[str](), 0, 0
     for cell in _list_cells(details.diff, changes):
         shown = text_file.describe_change(details.path, *cell.as_texts())

@@ -8,7 +8,7 @@ harmless, and are not reported.
 The module is pure. It does not parse Markdown and HTML, because its parser and that of the page could disagree. Then
 the page could load something that is not found here. Instead, it searches for every place where something could be
 loaded, also in code. A place counts as harmless only if its address has a plain form. In the patterns, a repetition
-that another one follows has a bound, so that a long cell takes no time.
+that another one follows has a bound, so that the search in a long cell stays fast.
 
 | in the cell | loads |
 |---|---|
@@ -39,7 +39,7 @@ _HARMLESS: Final = re.compile(
 _IMAGE: Final = re.compile(r"!\[")
 # An alternative text that surely ends at its first bracket: no other brackets, no escapes, code, HTML or formula.
 _PLAIN_IMAGE: Final = re.compile(r"!\[[^\[\]\\`<$]{0,500}\]")
-# What may follow it: `(address "title")`.
+# The address and the title that may follow it: `(address "title")`.
 _INLINE: Final = re.compile(r"""\(\s{0,9}(<[^<>\n]*>|[^\s()<>]*)\s{0,9}(?:"[^"\\]*"|'[^'\\]*')?\s{0,9}\)""")
 # The definition of a name: `[name]: address`.
 _DEFINITION: Final = re.compile(r"\]:\s*(<[^<>\n]*>|\S+)")
@@ -57,11 +57,11 @@ _LOADING_TAGS: Final = frozenset(
 )
 # The characters of an attribute's value that are read. The beginning of a long value says enough, and keeps the time
 # short.
-_MOST_OF_VALUE: Final = 2000
+_MAX_VALUE_CHARS: Final = 2000
 # An attribute that loads its value in some tag. Each is looked at by itself, also inside of the quotes of another one.
 _ATTRIBUTE: Final = re.compile(
     r"(?<![\w-])(?=(src|srcset|imagesrcset|poster|background|lowsrc|dynsrc|style)\s*=\s*"
-    rf"(\"[^\"]{{0,{_MOST_OF_VALUE}}}\"?|'[^']{{0,{_MOST_OF_VALUE}}}'?|[^\s>]{{0,{_MOST_OF_VALUE}}}))",
+    rf"(\"[^\"]{{0,{_MAX_VALUE_CHARS}}}\"?|'[^']{{0,{_MAX_VALUE_CHARS}}}'?|[^\s>]{{0,{_MAX_VALUE_CHARS}}}))",
     re.IGNORECASE,
 )
 # What makes a style suspicious: functions of CSS that load something, addresses, comments, and characters with which
@@ -93,9 +93,9 @@ _FORMULA: Final = re.compile(
     r"\\(style|mmlToken|includegraphics)\b|\\(bbox)\s*\[(?:[^\]]{0,200}?(?:\burl\b|\\|&)|[^\]]{200})"
 )
 
-# The largest number of addresses that are shown, and the characters of each.
-_MOST: Final = 5
-_MOST_CHARS: Final = 200
+# The most addresses that are shown, and the most characters of each.
+_MAX_NAMES: Final = 5
+_MAX_CHARS: Final = 200
 
 
 def find_loaded(source: str, before: str = "") -> str | None:
@@ -103,14 +103,14 @@ def find_loaded(source: str, before: str = "") -> str | None:
     Return None when it loads nothing. `before` is the source before the change: what it loaded already does not count.
     """
     known = {text for _, text in _list_loaded(before)}
-    words = dict.fromkeys(words for words, text in _list_loaded(source) if text not in known)
-    return _join([word if len(word) <= _MOST_CHARS else f"{word[:_MOST_CHARS]}…" for word in words])
+    names = dict.fromkeys(name for name, text in _list_loaded(source) if text not in known)
+    return _join([name if len(name) <= _MAX_CHARS else f"{name[:_MAX_CHARS]}…" for name in names])
 
 
-def _join(words: list[str]) -> str | None:
-    """Return the first of the words with commas between them, and the number of the others; None for no words."""
-    more = [f"{len(words) - _MOST} more"] if len(words) > _MOST else []
-    return ", ".join([*words[:_MOST], *more]) or None
+def _join(names: list[str]) -> str | None:
+    """Return the first names with commas between them, and how many more there are; None for no names."""
+    more = [f"{len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
+    return ", ".join([*names[:_MAX_NAMES], *more]) or None
 
 
 def find_loaded_in_file(text: str) -> str | None:
@@ -138,7 +138,7 @@ def find_loaded_in_file(text: str) -> str | None:
 
 
 def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
-    """Yield what is loaded, in words, and the text that loads it."""
+    """Yield a pair for each thing that is loaded: its name for the user, and the part of the source that loads it."""
     yield from _list_images(source)
     yield from _list_html(source)
     for diagram in _DIAGRAM.finditer(source):
@@ -152,18 +152,19 @@ def _list_loaded(source: str) -> Iterator[tuple[str, str]]:
 def _list_images(source: str) -> Iterator[tuple[str, str]]:
     """Yield the images of Markdown. See `_list_loaded` for the pairs."""
     addresses: dict[str, None] = {}
-    refers = is_uncertain = False  # whether an image takes its address from a definition, and whether one is unclear
+    # Whether some image may take its address from a definition, and whether it is unclear what the address of some
+    # image is.
+    has_reference = is_uncertain = False
     for found in _IMAGE.finditer(source):
         plain = _PLAIN_IMAGE.match(source, found.start())
         if plain and (inline := _INLINE.match(source, plain.end())):
             addresses[_unwrap(inline[1])] = None
         else:
-            refers = True
+            has_reference = True
             is_uncertain = is_uncertain or plain is None or source.startswith("(", plain.end())
     if is_uncertain:
-        # Where the address of an image begins is not certain.
         yield from _describe("an image", source)
-    if refers:
+    if has_reference:
         addresses |= dict.fromkeys(_unwrap(found[1]) for found in _DEFINITION.finditer(source))
     yield from ((address, address) for address in addresses if not _HARMLESS.fullmatch(address))
 
@@ -189,7 +190,7 @@ def _is_whole(value: str) -> bool:
     """Return whether the value of an attribute was found up to its end."""
     if value[:1] in {'"', "'"}:
         return len(value) > 1 and value[-1] == value[0]
-    return len(value) < _MOST_OF_VALUE
+    return len(value) < _MAX_VALUE_CHARS
 
 
 def _describe(kind: str, text: str) -> Iterator[tuple[str, str]]:

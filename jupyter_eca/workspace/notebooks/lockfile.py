@@ -6,7 +6,8 @@ The module owns the format and the paths of lock files, and writes each file as 
 decide what is recorded, or whether a recorded answer is replayed: `host/turn/locked_answers.py` does.
 
 A lock file is JSON that people can compare in version control. So its models leave out fields with default values
-(`Brief`), and a long text is stored as a list of lines (`Lines`). A digest that an answer depends on is its key.
+(`ModelWithoutDefaults`), and a long text is stored as a list of lines (`Lines`). The key of an answer is a digest of
+everything that the answer depends on.
 """
 
 from __future__ import annotations
@@ -128,8 +129,8 @@ def compute_digest(text: str) -> str:
 
 
 def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """Return the digests of `now`. A context that cannot be read now (its digest is "") gets the recorded digest: a web
-    page, for example, must not count as changed only because there is no network."""
+    """Return the digests of contexts in `now`, by name. A context that cannot be read now (its digest is "") gets the
+    digest in `recorded`: a web page, for example, must not count as changed only because there is no network."""
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 

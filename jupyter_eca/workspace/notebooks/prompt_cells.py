@@ -1,8 +1,8 @@
 """Decides whether a cell is a prompt or code. There is a kernel named `eca`, in which cells are prompts by default. In
 all other kernels they are code.
 
-The module is pure, and must not know IPython. `apps/kernel/prompt_kernel.py` is that kernel, and passes its cells to
-this module. The rules in the kernel `eca`:
+The module is pure, and must not know IPython. `apps/kernel/prompt_kernel.py` is the kernel `eca`, and passes its cells
+to this module. The rules in that kernel:
 
 | a cell that begins with | is |
 |---|---|
@@ -79,6 +79,6 @@ def as_ipython_source(cell: str, default_kind: DefaultCellKind) -> str:
     """Return the source that IPython runs for the cell."""
     if is_prompt(cell, default_kind):
         return PROMPT_MAGIC + cell
-    # The line becomes a comment. If it were removed, the line numbers in tracebacks would not fit the cell that the
-    # user sees.
+    # The line `%%python` becomes a comment. If it were removed, the line numbers in tracebacks would not fit the cell
+    # that the user sees.
     return _PYTHON.sub(r"\1# %%python", cell, count=1) if _PYTHON.match(cell) else cell

@@ -16,7 +16,7 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import CellType, NotebookRunResult, RunStatus
 from jupyter_eca.workspace.kernels.tail import Tail
 from jupyter_eca.workspace.notebooks.cell_outputs import CellOutputs
-from jupyter_eca.workspace.notebooks.cells import find
+from jupyter_eca.workspace.notebooks.cells import find_index
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def run(
     None where the program is itself inside of the kernel."""
     before = await notebooks.read_cells(path)
     for id in ids:
-        find(before, id)
+        find_index(before, id)  # raises if there is no such cell, before any cell runs
     if kernels is None:
         raise ToolError(
             "Cells cannot be run from in here: the kernel is busy with the cell that asks.",
@@ -84,7 +84,7 @@ async def run(
         ran_ids.append(id)
         tail = Tail()
         if observer is not None:
-            observer(id, partial(getattr, tail, "text"))
+            observer(id, partial(getattr, tail, "text"))  # a function that returns `tail.text` as it is then
         status = await _run_cell(notebooks, kernel, path, id, tail)
         if status is not RunStatus.OK:
             break
@@ -102,18 +102,18 @@ async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str,
     """Run one cell and store its outputs, also when it is cancelled. The cell may have been edited since `run` was
     called, so its present source is run."""
     cells = await notebooks.read_cells(path)
-    cell = cells[find(cells, id)]
+    cell = cells[find_index(cells, id)]
     if cell.type is not CellType.CODE:
         return RunStatus.OK
     outputs = CellOutputs()
 
-    def take(message: dict[str, Any]) -> None:
-        outputs.take(message)
-        tail.take(message)
+    def on_message(message: dict[str, Any]) -> None:
+        outputs.add_message(message)
+        tail.add_message(message)
 
     await notebooks.begin_cell(path, id)
     try:
-        status = await kernel.run(id, cell.source, take) if cell.source.strip() else RunStatus.OK
+        status = await kernel.run(id, cell.source, on_message) if cell.source.strip() else RunStatus.OK
     except (ToolError, asyncio.CancelledError):
         try:
             await run_to_end(notebooks.put_outputs(path, id, outputs.outputs, outputs.count))

@@ -150,9 +150,9 @@ def _apply_change(
     ycells = document.ycells
     if isinstance(change, MoveCell):
         # The cell is removed and inserted again: Yjs has no move.
-        old_index = cells.find(before, change.cell_id)
+        old_index = cells.find_index(before, change.cell_id)
         del ycells[old_index]
-        ycells.insert(cells.find(after, change.cell_id), document.create_ycell(before[old_index].node))
+        ycells.insert(cells.find_index(after, change.cell_id), document.create_ycell(before[old_index].node))
         return
     # The index of the first cell that is not the same object as before.
     at = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
@@ -166,6 +166,7 @@ def _apply_change(
 
 def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:
     """Replace a cell in the shared document. `old` and `new` are the cell as nbformat JSON."""
+    # The first branch is for a cell in which only the source differs, and in which metadata was only added.
     same: dict[str, Any] = {"source": "", "metadata": {}}
     if old | same == new | same and old.get("metadata", {}).items() <= new.get("metadata", {}).items():
         # This changes only the characters that differ. So cursors stay, and what others type in the cell is kept.
@@ -180,7 +181,7 @@ def _put_outputs(document: Any, id: str, outputs: list[dict[str, Any]], count: i
     """Store the outputs and the state of a cell, in one transaction. `state` is the execution state that JupyterLab
     shows: `running` or `idle`."""
     pycrdt = _import_pycrdt()
-    ycell = document.ycells[cells.find(_list_cells(document), id)]
+    ycell = document.ycells[cells.find_index(_list_cells(document), id)]
     shared: list[Any] = [
         pycrdt.Map(output | {"text": pycrdt.Text(output["text"])} if output["output_type"] == "stream" else output)
         for output in outputs

@@ -15,7 +15,7 @@ from jupyter_eca.protocol.content import ChangePart, MovePart
 from jupyter_eca.protocol.notebook import CellType, DeleteCell, EditCell, InsertCell, MoveCell, NewCell, NotebookCell
 from jupyter_eca.protocol.notebook import NotebookDocument as Document
 from jupyter_eca.workspace.notebooks import cell_changes
-from jupyter_eca.workspace.notebooks.change_parts import divide_changes, narrow
+from jupyter_eca.workspace.notebooks.change_parts import divide_changes, leave_out_parts
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import FileChangeDetails
@@ -52,7 +52,7 @@ def test_what_remains_of_edits_of_several_cells(case: dict[str, Any]) -> None:
     edits = [edit(cell["id"], cell["was"], cell["source"]) for cell in case["cells"]]
     details = describe(*edits, cells={cell["id"]: cell["was"] for cell in case["cells"]})
     assert [part.wire() for part in details.parts or ()] == case["parts"]
-    narrowed = narrow(details, case["leftOut"])
+    narrowed = leave_out_parts(details, case["leftOut"])
     assert narrowed is not None
     remaining = {
         cell["id"]: text for cell, text in zip(case["cells"], case["remaining"], strict=True) if text is not None
@@ -84,7 +84,7 @@ def test_parts_of_one_cell_never_change_another(a: str, a2: str, b: str, b2: str
     details = describe(*edits, cells={"a": a, "b": b})
     parts = details.parts or ()
     out = {index for index in out if index < len(parts)}
-    narrowed = narrow(details, out)
+    narrowed = leave_out_parts(details, out)
     if narrowed is None:
         assert not out or len(out) == len(parts)
         return
@@ -103,7 +103,7 @@ def test_what_is_inserted_and_deleted_remains_in_any_case() -> None:
     cells = {"a": "x = 1\nkeep\ny = 2", "b": "b", "c": "z = 3"}
     details = describe(edit("a", cells["a"], "x = 2\nkeep\ny = 3"), insert, delete, cells=cells)
     assert [part.text for part in list_line_parts(details)] == ["x = 2\n", "y = 3"]
-    narrowed = narrow(details, [0, 1])
+    narrowed = leave_out_parts(details, [0, 1])
     assert narrowed is not None
     assert narrowed.cells == (insert, delete)
     assert list_changed_lines(narrowed)[2:] == [
@@ -112,7 +112,7 @@ def test_what_is_inserted_and_deleted_remains_in_any_case() -> None:
         "+# %% new cell [n] code",
         "+new",
     ]
-    narrowed = narrow(details, [1])
+    narrowed = leave_out_parts(details, [1])
     assert narrowed is not None
     assert list_changed_lines(narrowed)[2:4] == ["-x = 1", "+x = 2"]
     assert narrowed.describe_cells() == "Change 1 cell of nb.ipynb, add 1, delete 1"
@@ -122,21 +122,21 @@ def test_what_is_inserted_and_deleted_remains_in_any_case() -> None:
 def test_what_is_no_part_cannot_be_left_out(out: list[int]) -> None:
     cells = {"a": "x", "b": "y"}
     details = describe(edit("a", "x", "x2"), edit("b", "y", "y2"), cells=cells)
-    assert narrow(details, out) is None
-    once = narrow(details, [0, 0])
+    assert leave_out_parts(details, out) is None
+    once = leave_out_parts(details, [0, 0])
     assert once is not None
     assert once.left_out == (0,)
-    assert narrow(once, [1]) is None
+    assert leave_out_parts(once, [1]) is None
 
 
 def test_a_cell_that_is_edited_twice_has_the_parts_of_both_edits_together() -> None:
     twice = (edit("a", "x\nk\ny", "x2\nk\ny"), edit("b", "z", "z2"), edit("a", "x2\nk\ny", "x3\nk\ny3"))
     details = describe(*twice, cells={"a": "x\nk\ny", "b": "z"})
     assert [(part.cell_id, part.text) for part in list_line_parts(details)] == [("a", "x3\n"), ("a", "y3"), ("b", "z2")]
-    narrowed = narrow(details, [1])
+    narrowed = leave_out_parts(details, [1])
     assert narrowed is not None
     assert narrowed.cells == (edit("a", "x\nk\ny", "x3\nk\ny"), edit("b", "z", "z2"))
-    assert narrow(details, [0, 1, 2]) is None
+    assert leave_out_parts(details, [0, 1, 2]) is None
     # One part is all that there is.
     assert divide_changes((edit("a", "x", "x2"), edit("a", "x2", "x3"))) == ()
 
@@ -151,11 +151,11 @@ def test_a_move_is_a_part_and_a_cell_that_is_edited_too_has_the_parts_of_its_edi
         {"start": 8, "end": 13, "text": "r = 2", "cellId": "c"},
         {"kind": "move", "cellId": "b"},
     ]
-    narrowed = narrow(details, [0, 2, 3])
+    narrowed = leave_out_parts(details, [0, 2, 3])
     assert narrowed is not None
     assert narrowed.cells == (edit("c", "p = 1\nq\nr = 1", "p = 2\nq\nr = 1"),)
     assert list_changed_lines(narrowed)[2:] == ["-p = 1", "+p = 2"]
-    narrowed = narrow(details, [1, 2])
+    narrowed = leave_out_parts(details, [1, 2])
     assert narrowed is not None
     assert narrowed.cells == (changes[0], changes[2])
     # What remains of a move is shown by its heading, because a move does not contain the source of the cell.
@@ -165,7 +165,7 @@ def test_a_move_is_a_part_and_a_cell_that_is_edited_too_has_the_parts_of_its_edi
         "-# %% cell 3 [c] code",
         "+# %% cell 3 [c] code, moved to 1",
     ]
-    narrowed = narrow(details, [3])
+    narrowed = leave_out_parts(details, [3])
     assert narrowed is not None
     assert list_changed_lines(narrowed)[2:] == [
         "-# %% cell 3 [c] code",
@@ -193,7 +193,7 @@ def test_what_remains_of_two_edits_and_a_move_is_what_its_parts_say(
     changes = (edit("a", was, middle), MoveCell(cell_id="a", index=1, after="b"), edit("a", middle, last))
     details = describe(*changes, cells={"a": was, "b": "b"})
     out = {index for index in out if index < len(details.parts or ())}
-    narrowed = narrow(details, out)
+    narrowed = leave_out_parts(details, out)
     if narrowed is None:
         assert not out or len(out) == len(details.parts or ())
         return
@@ -216,7 +216,7 @@ def test_what_a_text_loads_is_told_of_what_remains() -> None:
         kind=CellType.MARKDOWN,
     )
     assert details.loads is not None
-    narrowed = narrow(details, [1])
+    narrowed = leave_out_parts(details, [1])
     assert narrowed is not None
     assert narrowed.loads is not None
     assert [str(number) in narrowed.loads for number in (1, 2, 3)] == [True, False, True]
