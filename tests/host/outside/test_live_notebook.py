@@ -212,12 +212,12 @@ async def test_a_long_path_for_temporary_files_does_not_keep_the_agent_from_the_
     long = Path(base) / ("x" * (80 - len(base)))
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))
-    process_folder._choose.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    process_folder._choose_folder.cache_clear()  # pyright: ignore[reportPrivateUsage]
     try:
         async with beside(tmp_path, toolCall=READING) as talk:
             assert "x = 1" in said(await talk.ask(f"mcp silent eca_notebook_read {READ}"))
     finally:
-        process_folder._choose.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        process_folder._choose_folder.cache_clear()  # pyright: ignore[reportPrivateUsage]
         shutil.rmtree(base)
 
 
