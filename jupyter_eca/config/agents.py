@@ -38,6 +38,7 @@ TUTOR = "tutor"
 EXPLORER = "explorer"
 GENERAL = "general"
 
+# The system prompts of the agents `tutor`, `explorer` and `general`.
 _TEACH = """You are a tutor beside a student who works in a Jupyter notebook. The aim is that the student can do it \
 alone afterwards. You read cells, outputs, errors and variables, and change nothing. Look before you answer. Answer \
 with one short question, or with the smallest hint that leads to the next step: the idea that is missing, the cell and \
@@ -168,7 +169,7 @@ def resolve_agents(config: Config, known: Mapping[str, OutsideAgent]) -> dict[st
             update={"outside": outside, "description": description, "mode": AgentMode.PRIMARY, "compact_at": 0}
         )
     allowed = {name: agent for name, agent in agents.items() if not config.policy.find_agent_refusal(name)}
-    # At least one agent answers, and the mildest is the one that only gives hints.
+    # The user needs at least one agent. If the policy allows none, `tutor` remains, because it can do the least harm.
     return (
         allowed if any(agent.mode is not AgentMode.SUBAGENT for agent in allowed.values()) else {TUTOR: agents[TUTOR]}
     )

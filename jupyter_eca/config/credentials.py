@@ -69,7 +69,8 @@ class KeyStore:
     def __init__(self, file: Path, ring: Ring | None = None) -> None:
         """`file` lists the stored keys. `ring` is the keyring to use; None for the installed one, if there is any."""
         self.revision = object()
-        """Another object after each change of the keys that `get` returns."""
+        """A mark of the present keys. Each change of the keys that `get` returns replaces it by a new object, so a
+        caller can compare it."""
         self._file = file
         self._keyrings = Keyrings(ring)
         self._seen: tuple[int, int, int] | None = None
@@ -99,11 +100,11 @@ class KeyStore:
         while self._read_file_state() != self._seen:
             self._move_plain_keys()
             seen, entries = self._read_file_state(), self._read_entries()
-            logins = {name: login for name, entry in entries.items() if (login := self._make_stored_key(name, entry))}
+            keys = {name: key for name, entry in entries.items() if (key := self._make_stored_key(name, entry))}
             with self._update_lock:
                 if seen == self._read_file_state():
-                    self._known, self._seen = logins, seen
-                    for name in logins:
+                    self._known, self._seen = keys, seen
+                    for name in keys:
                         self._memory.pop(name, None)
                     self.revision = object()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def get_user_folder() -> Path:
-    """Return the user's own folder, which may not exist."""
+    """Return the folder with the user's own files for the assistant, usually `~/.config/eca`. It may not exist."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "eca"
 
 
@@ -42,6 +42,7 @@ def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = Fals
 
 
 def _list_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files in a folder that match a glob; none if the folder cannot be read."""
     try:
         return sorted(path for path in folder.glob(pattern) if path.is_file())
     except OSError:

@@ -65,7 +65,7 @@ def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
             return split_front_matter(f"---\n{quoted}---\n{match[2]}")
         except ValueError:
             pass
-        raise
+        raise  # the error of the text as it is written, whose line is right
 
 
 def _quote_value(line: re.Match[str]) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # A command may be a password manager, which asks its owner. After this time, nobody is going to answer.
 COMMAND_SECONDS = 30.0
 
+# A placeholder: `${env:NAME}`, `${python}` and others.
 _DYNAMIC = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
 # A command may contain braces (`awk '{print $1}'`) if it is the whole string.
 _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)

@@ -111,12 +111,14 @@ class Keyrings:
         return tuple(ring for ring in self._list_all() if _is_recommended(ring))
 
     def _list_all(self) -> Sequence[Ring]:
+        """Return all keyrings. The first call imports them."""
         if self._cached is None:
             self._cached = (self._ring,) if self._ring is not None else _list_installed()
         return self._cached
 
 
 def _is_recommended(ring: Ring) -> bool:
+    """Return whether the authors of the package recommend a keyring. See `_RECOMMENDED`."""
     try:
         return cast("float", ring.priority) >= _RECOMMENDED
     except Exception:  # noqa: BLE001  # `priority` raises when the backend cannot be used here

@@ -488,6 +488,7 @@ class _ConfigReader:
 
 
 def _list_markdown_files(folder: Path) -> list[Path]:
+    """Return the Markdown files in a folder, sorted by name; none if the folder cannot be read."""
     try:
         return sorted(folder.glob("*.md"))
     except OSError:

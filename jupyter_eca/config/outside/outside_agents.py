@@ -1,6 +1,7 @@
 """Owns `OutsideAgent`: another program that answers in the place of our agents, with all that is needed to start it.
 
-A known one comes from a plug (`plugins/agents`); the configuration (`acpAgents`) adds others and changes known ones.
+A known outside agent comes from a plug (`plugins/agents`). The configuration (`acpAgents`) adds others, and changes
+known ones.
 This module must not look for a program or start one: `plugins/agents` and `host/outside` do.
 """
 
@@ -31,7 +32,8 @@ class OutsideAgent(Model):
     mode: str = ""
     """The session mode that is set after the session was started; "" to keep the agent's own."""
     is_mode_chosen: bool = False
-    """Whether the user has chosen the mode. Then the user is not told when the agent works without asking in it."""
+    """Whether the user has chosen the mode. Then no note tells the user that the agent does not ask before it acts in
+    this mode."""
     sign_in: str = ""
     """How the user signs in to it, in a sentence; "" when it is not known."""
     install: str = ""

@@ -43,10 +43,11 @@ _FEATURES: Final = {
 
 # A part of a path that goes up.
 _UP: Final = r"""(?<![^/\\\s=:,'"])\.\.(?![^/\\\s'"])"""
-# What begins another command in the line of a shell, or a file to write or read.
+# Characters that begin another command in the line of a shell, or a redirection to or from a file. Also a part that
+# goes up.
 _IN_SHELL: Final = re.compile(rf"[;&|<>()$`\r\n]|{_UP}")
 _IN_PROGRAM: Final = re.compile(_UP)
-# By the field of `PatternLists`: what a `*` in a pattern of `allow` does not stand for.
+# By the field of `PatternLists`: the parts of a command for which a `*` in a pattern of `allow` does not stand.
 _FORBIDDEN: Final = {
     "hooks": _IN_SHELL,
     "custom_tools": _IN_SHELL,
@@ -113,16 +114,18 @@ class AppliedPolicy(Model):
         )
 
     def find_vendors_model_refusal(self, full_name: str, vendors_name: str) -> str:
-        """Return why the model that a request names cannot be used; "" if it can. `full_name` is its name here. A name
-        that the policy itself has locked is not refused."""
+        """Return why a model cannot be used under the name that requests contain; "" if it can. `full_name` is our name
+        of the model (PROVIDER/MODEL), and `vendors_name` the name in requests. A vendor's name that the policy itself
+        has locked is not refused."""
         provider, _, model = full_name.partition("/")
         if vendors_name == model or f"providers.{provider}.models.{model}.modelName" in self.locked:
             return ""
         return self.find_model_refusal(f"{provider}/{vendors_name}")
 
     def find_url_refusal(self, url: str, path: str = "") -> str:
-        """Return why an address cannot be used; "" if it can, or if it is empty. `path` is what requests add to it: it
-        is allowed with the address, but it may be denied, and it must not lead out of the address."""
+        """Return why an address cannot be used; "" if it can, or if it is empty. `path` is what requests add to the
+        address. An allowed address allows all paths below it. But a path may be denied, and it must not lead out of the
+        address."""
         if not url:
             return ""
         whole = f"{url.rstrip('/')}/{path.lstrip('/')}" if path else url
@@ -221,6 +224,7 @@ class AppliedPolicy(Model):
 
 
 def _is_refused(allow: PatternLists, deny: PatternLists, kind: str, name: str) -> bool:
+    """Return whether a name is denied, or not allowed. `kind` is the field of `PatternLists` with the patterns."""
     allowed: tuple[str, ...] | None = getattr(allow, kind)
     denied: tuple[str, ...] | None = getattr(deny, kind)
     is_allowed = allowed is None or any(_allows(pattern, name, kind) for pattern in allowed)
@@ -235,6 +239,7 @@ def _allows(pattern: str, name: str, kind: str) -> bool:
         return True
     forbidden = _FORBIDDEN.get(kind)
     if forbidden is not None:
+        # The name may contain such a part as often as the pattern itself does.
         written = Counter(forbidden.findall(pattern))
         if any(count > written[part] for part, count in Counter(forbidden.findall(name)).items()):
             return False
@@ -242,6 +247,7 @@ def _allows(pattern: str, name: str, kind: str) -> bool:
 
 
 def _matches(patterns: Sequence[str], name: str) -> bool:
+    """Return whether one of the patterns matches a name."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -252,6 +258,7 @@ def _allows_url(patterns: Sequence[str], url: str) -> bool:
 
 
 def _allows_parts(pattern: str, url: str) -> bool:
+    """Return whether the scheme, the host and the path of a URL match those of a pattern."""
     wanted, found = _split_url(pattern), _split_url(url)
     return all(fnmatchcase(part, wanted_part) for part, wanted_part in zip(found, wanted, strict=True))
 

@@ -81,6 +81,7 @@ class FeatureStates(_StrictModel):
         return getattr(self, _FIELDS[feature])
 
 
+# The name of the field for each feature.
 _FIELDS = {Feature(to_camel(name)): name for name in FeatureStates.model_fields}
 
 # The features that can be forced on.

@@ -47,6 +47,7 @@ _LIMITS: Final = (
     _Limit(("sampling_tokens",), ("mcpSampling", "maxTokens"), 100_000),
     _Limit(("parallel_subagents",), ("subagents", "maxParallel"), 4),
 )
+# What the policy does not allow, as `explain_refusal` needs it: for a locked key, and for a limited one.
 _LOCKED: Final = "a value of your own for {key}"
 _LIMITED: Final = "more than {limit:g} for {key}"
 _NOT_USED: Final = "Your setting is not used. {reason}"
@@ -125,8 +126,8 @@ def _apply_limits(work: _Enforcement, document: PolicyDocument) -> None:
         is_higher = not isinstance(value, int | float) or value > highest
         what = _LIMITED.format(limit=highest, key=f"`{'.'.join(limit.key)}`")
         lowered = highest if is_unlimited or is_higher else value
-        tells = present is not None and lowered != present
-        work.lock(document, limit.key, lowered, what, warns_user=tells, is_limit=True)
+        is_changed = present is not None and lowered != present
+        work.lock(document, limit.key, lowered, what, warns_user=is_changed, is_limit=True)
 
 
 def _drop_prices(work: _Enforcement, document: PolicyDocument) -> None:
@@ -164,7 +165,7 @@ def _apply_default(work: _Enforcement, document: PolicyDocument) -> None:
     floor = document.approval.by_default
     if floor is Decision.ALLOW:
         return
-    order = list(Decision)
+    order = list(Decision)  # from the mildest to the strictest
     agents = cast("Json", work.settings.get("agent") or {})
     for owner in ((), *(("agent", name) for name in agents)):
         key = (*owner, "toolCall", "approval", "byDefault")
@@ -222,6 +223,7 @@ def drop_allow_rules(settings: Json, built_in: Json) -> Json:
 
 
 def _find_hook_refusal(policy: AppliedPolicy, hook: Json) -> str:
+    """Return why a hook cannot run; "" if it can. `hook` is its entry in the settings."""
     actions: Any = hook.get("actions")
     return policy.find_hook_refusal(
         list(_list_programs(cast("list[Any]", actions if isinstance(actions, list) else [])))
@@ -229,12 +231,14 @@ def _find_hook_refusal(policy: AppliedPolicy, hook: Json) -> str:
 
 
 def _list_programs(actions: list[Any]) -> Iterator[str]:
+    """Yield the shell commands and the scripts of a hook's actions."""
     for action in actions:
         settings = _as_object(action)
         yield from (text for key in ("shell", "file") if isinstance(text := settings.get(key), str))
 
 
 def _find_tool_refusal(policy: AppliedPolicy, tool: Json) -> str:
+    """Return why a custom tool cannot be used; "" if it can. `tool` is its entry in the settings."""
     return policy.find_custom_tool_refusal(str(tool.get("command", "")))
 
 

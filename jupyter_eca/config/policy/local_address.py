@@ -39,7 +39,7 @@ def is_on_this_machine(url: str) -> bool:
 
 def is_unclear(url: str) -> bool:
     """Return whether it is not certain where a URL leads: programs disagree about its host, or its path goes up by
-    `..`. Such a URL matches the pattern of another place."""
+    `..`. A pattern for one place could match such a URL although it leads to another place."""
     text = url.strip()
     if _UNCLEAR_CHARACTER.search(text):
         return True
@@ -75,5 +75,6 @@ def normalize_url(url: str) -> str:
 
 
 def _decode_needless(escape: re.Match[str]) -> str:
+    """Return the character that an escape stands for; the escape itself if the character needs it."""
     decoded = unquote(escape[0])
     return decoded if _NEEDS_NO_ESCAPE.fullmatch(decoded) else escape[0]

@@ -52,6 +52,8 @@ _BROKEN: Final = (
     "The policy of the administrator has an error: {error} Until it is corrected, everything is off that asks or "
     "leaves this machine."
 )
+# The features in the strict document. All are off but the sandbox, which restricts commands, and the modes of outside
+# agents, which are off themselves.
 _OFF_FEATURES: Final = FeatureStates(
     **{name: FeatureState.FORCE_OFF for name in FeatureStates.model_fields if name not in {"sandbox", "agent_modes"}}
 )
@@ -85,6 +87,7 @@ def read_policies(environment: Mapping[str, str]) -> tuple[ReadPolicy, ...]:
 
 
 def _read_all(environment: Mapping[str, str]) -> Iterator[ReadPolicy]:
+    """Yield the policy documents in their order. See `read_policies`."""
     for folder in SYSTEM_FOLDERS:
         # A link to a file that does not exist counts as a document with an error.
         if os.path.lexists(file := folder / FILE_NAME):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config.interpolation import Layer
 
     Part = tuple[Layer, "Json"]
+    """A file of the configuration: its layer, and those of its settings that wait for trust."""
 
 Json = dict[str, Any]
 
@@ -77,6 +78,7 @@ def _summarize(settings: Mapping[tuple[str, ...], Any]) -> str:
     nouns = [_NOUNS.get(path[0], _OTHER) for path in settings]
     kinds = [*_NOUNS.values(), _OTHER]
     counted = ((nouns.count(kind), kind) for kind in kinds)
+    # `kind` is a pair: the noun for one setting, and the noun for several.
     return ", ".join(f"{number} {kind[number > 1]}" for number, kind in counted if number)
 
 

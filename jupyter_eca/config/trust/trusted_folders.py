@@ -27,7 +27,8 @@ _log = logging.getLogger(__name__)
 
 VARIABLE: Final = "JUPYTER_ECA_TRUSTED_FOLDERS"
 
-# How many contents of a folder stay trusted. There is more than one because users go back to earlier versions.
+# How many contents of a folder stay trusted. A content is the folder's settings at one time. There is more than one
+# because users go back to earlier versions.
 _MAX_CONTENTS: Final = 20
 
 
