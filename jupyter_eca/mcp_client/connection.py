@@ -184,13 +184,13 @@ class ServerConnection:
 
     # -- the tasks of the connection
 
-    async def serve(self, changed: Callable[[], None]) -> None:
-        """Run the tasks of the connection until it is lost. `changed` is called after one of the lists changed.
+    async def serve(self, on_change: Callable[[], None]) -> None:
+        """Run the tasks of the connection until it is lost. `on_change` is called after one of the lists changed.
 
         Raises: ConnectionLostError.
         """
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._refresh_lists, changed)
+            tasks.start_soon(self._refresh_lists, on_change)
             tasks.start_soon(self._ping_when_idle)
             tasks.start_soon(self._listen_for_changes)
             tasks.start_soon(self._resubscribe)
@@ -305,8 +305,8 @@ class ServerConnection:
             cursor = page.next_cursor
         return tuple(map(_hide_secrets, items))
 
-    async def _refresh_lists(self, changed: Callable[[], None]) -> None:
-        """Fetch each list that changed. If a list cannot be fetched, the old list is kept."""
+    async def _refresh_lists(self, on_change: Callable[[], None]) -> None:
+        """Fetch each list that changed. If a list cannot be fetched, the old list is kept. See `serve`."""
         while True:
             await self.watch.lists_changed.wait()
             self.watch.lists_changed = anyio.Event()
@@ -321,7 +321,7 @@ class ServerConnection:
                         _log.warning("the %s of a server cannot be listed: %s", name, type(error).__name__)
                 self._fetching = ""
                 if before != self.lists:
-                    changed()
+                    on_change()
                 fetched, self._fetched = self._fetched, anyio.Event()
                 fetched.set()
 

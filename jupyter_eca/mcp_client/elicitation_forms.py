@@ -174,7 +174,7 @@ class FormQuestion:
         text = str(int(value) if is_whole else value)
         return next((label for label, choice in self.choices.items() if choice == value), text)
 
-    def read(self, answer: str) -> Value:
+    def parse_answer(self, answer: str) -> Value:
         """Parse an answer of the user.
 
         Raises: ValueError with a message that says what is expected.
@@ -264,7 +264,7 @@ def _format_range(least: float | None, most: float | None) -> str:
 
 
 def _make_date_check(read: Callable[[str], object]) -> Callable[[str], bool]:
-    """Return a function that returns whether `read` accepts an answer."""
+    """Return a check for `_FORMATS`: it returns whether `read`, which parses a date, accepts an answer."""
 
     def check(answer: str) -> bool:
         with suppress(ValueError):
@@ -275,11 +275,13 @@ def _make_date_check(read: Callable[[str], object]) -> Callable[[str], bool]:
     return check
 
 
+# The functions that parse a typed answer, by the type of the field in the JSON schema.
 _READERS: Final[Mapping[str, Callable[[str, _FieldSchema], Value]]] = {
     "string": _read_text,
     "integer": _read_integer,
     "number": _read_number,
 }
+# The functions that check a text, by the `format` of the field in the JSON schema.
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "email": lambda answer: bool(re.fullmatch(r"[^@\s]+@[^@\s]+", answer)),
     "uri": lambda answer: bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", answer)),

@@ -93,6 +93,7 @@ class KnownLists:
                     file.unlink(missing_ok=True)
 
     def _find_file(self, name: str, settings: McpServerConfig) -> Path:
+        """Return the path of the file for a server with these settings."""
         # The values of variables and headers are left out: they may be secrets, and a short secret can be guessed from
         # its digest.
         identity = [

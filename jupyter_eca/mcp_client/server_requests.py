@@ -230,7 +230,7 @@ class QuestionDialogue:
             if answer == LEAVE_OUT and not question.required:
                 return None
             try:
-                return question.read(answer)
+                return question.parse_answer(answer)
             except ValueError as error:
                 wrong = "That" if question.is_secret else repr(answer)
                 attempt_text = f"{text}\n\n{wrong} does not fit. {error}"

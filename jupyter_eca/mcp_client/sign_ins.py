@@ -43,7 +43,7 @@ class SignIns:
         """Prepare a sign-in with a browser, which the next start of the server uses. An attempt in progress is given
         up. `say` shows messages to the user.
 
-        Raises: McpRefusal when the port is not free to which the browser would come back.
+        Raises: McpRefusal when the browser cannot come back, because the port for it is not free.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.mcp_client.oauth")
         from jupyter_eca.mcp_client.oauth import ServerSignIn

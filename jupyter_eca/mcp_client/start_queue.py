@@ -26,7 +26,8 @@ class StartQueue:
     """What all servers of one manager share when they start."""
 
     def __init__(self) -> None:
-        self._sdk = asyncio.Lock()
+        # Held while the SDK is imported.
+        self._import_lock = asyncio.Lock()
         self._is_sdk_imported = False
         self._free_slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
 
@@ -35,7 +36,7 @@ class StartQueue:
 
         The import must not take more than one thread: asyncio has few, and a prompt needs them.
         """
-        async with self._sdk:
+        async with self._import_lock:
             if not self._is_sdk_imported:
                 await asyncio.to_thread(_import_sdk)
                 self._is_sdk_imported = True
@@ -62,6 +63,7 @@ class StartQueue:
 
 
 def _import_sdk() -> None:
+    """Import the modules that import the SDK. Its loggers exist then, so our filter for secrets is added to them."""
     importlib.import_module("jupyter_eca.mcp_client.session_run")
     importlib.import_module("jupyter_eca.mcp_client.results")
     redaction.install_log_filter()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config import McpServerConfig
 
-# The list that has changed, by the notification.
+# The name of the list that has changed, by the method of the notification.
 _LIST_CHANGES: Final = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
