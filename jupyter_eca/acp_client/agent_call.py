@@ -41,11 +41,11 @@ class AgentCall:
     content: tuple[Json, ...] = ()
     """What the call has shown: texts, images, diffs."""
     paths: tuple[str, ...] = ()
-    """The files that it works on."""
+    """The files that the call works on."""
     raw_input: Json = field(default_factory=dict[str, Any])
-    """Its arguments."""
+    """The arguments of the call."""
     raw_output: Any = None
-    """Its result, in a form of the agent's own."""
+    """The result of the call, as JSON of any shape that the agent chooses; None before there is one."""
     mcp: tuple[str, str] | None = None
     """The server and the tool, if the agent says that the call is one of an MCP server."""
 
@@ -180,9 +180,11 @@ def _find_mcp(meta: Any, name: str, arguments: Json) -> tuple[str, str] | None:
 
 
 def _list_objects(value: Any) -> tuple[Json, ...]:
+    """Return the objects of a list; none for any other value."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return tuple(cast("Json", item) for item in items if isinstance(item, Mapping))
 
 
 def _list_paths(value: Any) -> tuple[str, ...]:
+    """Return the paths in the field `locations` of a call."""
     return tuple(path for item in _list_objects(value) if (path := _get_text(item, "path")))

@@ -1,6 +1,6 @@
 """Owns the events of an outside agent: what it says and does in a session, in the order in which it happens.
 
-They must not know our chats: `host/outside` feeds them to the engine.
+The events must not know our chats: `host/outside` feeds them to the engine.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class OptionsChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Remarked:
-    """Something that the user should know."""
+class NoticeShown:
+    """A notice for the user, from the agent or from us."""
 
     text: str
 
@@ -126,6 +126,6 @@ AgentEvent = (
     | AgentTitleChanged
     | ModeChanged
     | OptionsChanged
-    | Remarked
+    | NoticeShown
     | PromptEnded
 )

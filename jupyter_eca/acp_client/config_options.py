@@ -31,6 +31,7 @@ def read_config_options(fields: Json) -> tuple[AgentOption, ...]:
 
 
 def _read_option(fields: Json) -> AgentOption | None:
+    """Return one option; None for the mode, and for an option without an id."""
     id, category = fields.get("id"), str(fields.get("category") or "")
     if not isinstance(id, str) or not id or MODE in {id, category}:
         return None
@@ -60,6 +61,7 @@ def get_value_name(option: AgentOption) -> str:
 
 
 def _read_value(fields: Json) -> AgentOptionValue | None:
+    """Return one value of an option; None if it is no text."""
     value = fields.get("value")
     if not isinstance(value, str):
         return None

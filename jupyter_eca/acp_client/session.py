@@ -1,7 +1,8 @@
 """Owns `AgentSession`: one session with an outside agent, over one process. It is opened once, then prompts follow.
 
 Everything that the agent says and does comes as an `AgentEvent`, in the order in which it arrived: updates are read by
-`updates.py`, and a request for permission is put between them as it came in. The end of the prompt is the last event.
+`updates.py`, and a request for permission is put between them at the place where it arrived. The end of the prompt is
+the last event.
 
 It must not decide anything, and it must not know our chats: `host/outside` answers permissions and writes files.
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca._version import __version__
-from jupyter_eca.acp_client.agent_events import PermissionAsked, PromptEnded, Remarked
+from jupyter_eca.acp_client.agent_events import NoticeShown, PermissionAsked, PromptEnded
 from jupyter_eca.acp_client.config_options import ON, read_config_options
 from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answer, read_options
 from jupyter_eca.acp_client.process import AgentProcess
@@ -345,6 +346,7 @@ class AgentSession:
         return self._has_session_capability("resume") or bool(self.capabilities.get("loadSession"))
 
     def _has_session_capability(self, name: str) -> bool:
+        """Return whether the agent says that its sessions can do this, such as `resume`."""
         sessions = self.capabilities.get("sessionCapabilities")
         return isinstance(sessions, Mapping) and cast("Json", sessions).get(name) is not None
 
@@ -471,11 +473,12 @@ class AgentSession:
         asked = self._asked.get(number)
         if asked is None:
             return False
-        says_so = can_allow(asked.options) or not allow
+        is_exact = can_allow(asked.options) or not allow
         self._answer_permission_request(number, choose_answer(asked.options, allow=allow))
-        return says_so
+        return is_exact
 
     def _answer_permission_request(self, number: int, answer: dict[str, Any]) -> None:
+        """Send an answer to the request with this number, unless it was answered already."""
         asked = self._asked.pop(number, None)
         if asked is not None and not asked.answer.done():
             asked.answer.set_result(answer)
@@ -498,7 +501,7 @@ class AgentSession:
         _log.warning("%s: %s", self.launch.title, error)
         self._invalid_messages += 1
         if self._invalid_messages == 1 or error.code == ErrorCode.INVALID_REQUEST:
-            self._events.put_nowait(Remarked(f"{INVALID_MESSAGE.format(title=self.launch.title)} ({error})"))
+            self._events.put_nowait(NoticeShown(f"{INVALID_MESSAGE.format(title=self.launch.title)} ({error})"))
 
     def _handle(self, method: str, params: Any) -> None:
         """Handle a notification. Unknown ones are ignored."""

@@ -16,9 +16,9 @@ from jupyter_eca.acp_client.agent_events import (
     CallDescribed,
     ImageShown,
     ModeChanged,
+    NoticeShown,
     OptionsChanged,
     PlanChanged,
-    Remarked,
     TextSaid,
     Thought,
 )
@@ -32,7 +32,8 @@ Json = Mapping[str, Any]
 
 
 class UpdateReader:
-    """Reads the updates of one session."""
+    """Reads the updates of one session. For each kind of update there is a method, which yields its events. `_READERS`
+    at the end of the module says which method is for which kind."""
 
     def __init__(self) -> None:
         self.calls: dict[str, AgentCall] = {}
@@ -100,7 +101,9 @@ class UpdateReader:
         if (options := read_config_options(fields)) != self.options:
             before = {option.id: option.value for option in self.options}
             self.options = options
-            yield OptionsChanged(tuple(o for o in options if o.value != before.get(o.id, o.value)))
+            # An option that is new has not changed its value.
+            changed = tuple(option for option in options if option.value != before.get(option.id, option.value))
+            yield OptionsChanged(changed)
 
     def read_commands(self, fields: Json) -> Iterator[AgentEvent]:
         self.commands = _read_commands(fields.get("availableCommands"))
@@ -108,7 +111,7 @@ class UpdateReader:
 
     def read_notice(self, fields: Json) -> Iterator[AgentEvent]:
         if isinstance(title := fields.get("title"), str):
-            yield Remarked(title)
+            yield NoticeShown(title)
 
 
 def find_mode(opened: Json) -> tuple[str, frozenset[str], str]:
@@ -127,6 +130,7 @@ def find_mode(opened: Json) -> tuple[str, frozenset[str], str]:
 
 
 def _read_usage(fields: Json) -> AgentUsageChanged:
+    """Return the usage in an update. A cost in another currency than dollars is left out."""
     cost = fields.get("cost")
     amount, currency = None, "USD"
     if isinstance(cost, Mapping):
@@ -146,16 +150,19 @@ def _read_qwen_usage(fields: Json) -> AgentUsageChanged | None:
 
 
 def _read_count(value: Any) -> int:
+    """Return a number of tokens; 0 for a value that is none."""
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _read_entries(entries: Any) -> tuple[tuple[str, str], ...]:
+    """Return the text and the status of each step of a plan."""
     return tuple(
         (str(entry.get("content") or ""), str(entry.get("status") or "pending")) for entry in list_objects(entries)
     )
 
 
 def _read_commands(commands: Any) -> tuple[tuple[str, str], ...]:
+    """Return the name and the description of each `/` command."""
     return tuple(
         (str(command["name"]), str(command.get("description") or ""))
         for command in list_objects(commands)

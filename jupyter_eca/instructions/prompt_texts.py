@@ -23,6 +23,7 @@ _FOLDER: Final = Path(__file__).parent / "prompts"
 # The fact that is true when the model has the tool that reads cells.
 _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
+# The rule of plan mode, in both texts about it below.
 _LOOK: Final = "you may look but not change anything."
 
 

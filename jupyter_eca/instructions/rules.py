@@ -41,6 +41,7 @@ CATALOGUE: Final = "Rules for paths"
 MODIFY: Final = "modify"
 READ: Final = "read"
 
+# The texts before the rules for all files, and before the list of rules for certain paths.
 _LEAD: Final = """The user's rules; follow them. Those of the project win over those that hold everywhere."""
 _CATALOGUE: Final = """Rules for some files only. Before you change (`modify`) or read (`read`) a file that one of \
 them matches, fetch that rule with `fetch_rule`, by its id and the absolute path of the file; once for each rule."""

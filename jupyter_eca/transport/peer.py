@@ -63,7 +63,8 @@ class Peer:
         self._request_count = 0
         """How many requests we have sent. It makes the next id."""
         self.received_count = 0
-        """How many messages the other side has sent. A waiting caller sees by it whether it has sent anything since."""
+        """How many messages the other side has sent. A caller that waits for an answer can compare it, to see whether
+        the other side still sends anything."""
         self._left = False
         """Whether the other side has left."""
 

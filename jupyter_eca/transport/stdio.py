@@ -55,7 +55,8 @@ class StdioLink(Inbox):
         """Why this end has closed the link: the received bytes are not the protocol, so that the start of the next
         message is unknown. Empty when it has not."""
         self._outgoing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
-        """The messages to write, each with the future that is set then. None ends the thread that writes."""
+        """The messages to write, each with the future that is set when the message is written. None ends the thread
+        that writes."""
         self.read_ended = threading.Event()
         """Set when the thread that reads has ended, so that stdin can be closed."""
         threading.Thread(target=self._read, name="eca-stdin", daemon=True).start()
@@ -71,6 +72,7 @@ class StdioLink(Inbox):
                 self._loop.call_soon_threadsafe(self.end)
 
     def _read_messages(self) -> None:
+        """Push each message, until stdin ends or its bytes are not the protocol."""
         while data := os.read(self._stdin.fileno(), READ_BYTES):
             for message in self._reader.feed(data):
                 if isinstance(message, FrameError) and message.fatal:

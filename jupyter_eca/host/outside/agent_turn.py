@@ -26,11 +26,11 @@ from jupyter_eca.acp_client.agent_events import (
     CallDescribed,
     ImageShown,
     ModeChanged,
+    NoticeShown,
     OptionsChanged,
     PermissionAsked,
     PlanChanged,
     PromptEnded,
-    Remarked,
     TextSaid,
     Thought,
 )
@@ -245,7 +245,7 @@ class AgentTurn:
             case OptionsChanged(changed=changed) if changed:
                 chosen = ", ".join(f"{option.name}: {get_value_name(option)}" for option in changed)
                 self._stream(Remark(f"{self._session.launch.title} has chosen {chosen}."))
-            case Remarked(text=text):
+            case NoticeShown(text=text):
                 self._stream(Remark(text))
             case PromptEnded(stop_reason=reason):
                 if remark := _STOP_REMARKS.get(reason):

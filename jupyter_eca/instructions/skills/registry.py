@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.skills.skill_file import SkillFile
     from jupyter_eca.workspace.ports import Files
 
+# The folder of the skills that come with this package.
 SHIPPED: Final = Path(__file__).parent / "shipped"
 
 # The limits of a search. Skills may be in subfolders (ECA's `**/SKILL.md`), but a link to the home folder must not make

@@ -22,7 +22,7 @@ _MAX_LISTED: Final = 50
 _MAX_DEPTH: Final = 3
 _MAX_FILE_BYTES: Final = 1_000_000
 
-# The reference by which a skill would include itself, and any reference to a file.
+# The reference with which a skill would include itself, and a reference to any file.
 _ITSELF: Final = re.compile(r"\$\{file:(?:\./)?SKILL\.md\}")
 _FILE: Final = re.compile(r"\$\{file:[^}]*\}")
 
@@ -73,15 +73,15 @@ def render_body(registry: SkillRegistry, skill: Skill) -> str:
     user's own may include only files of the workspace. Otherwise it could send environment variables and passwords to a
     model. This blocks, because it reads files and may run commands."""
     body = _ITSELF.sub("", skill.body)
-    found = ReadLog()
+    read_log = ReadLog()
     if skill.origin is SkillOrigin.USER:
-        text: str = Layer(str(skill.path), skill.folder, os.environ, found, is_own=True).fill(body)
+        text: str = Layer(str(skill.path), skill.folder, os.environ, read_log, is_own=True).fill(body)
     else:
         real = skill.folder.resolve()
         within = next((root for root in registry.files.roots if real.is_relative_to(root.resolve())), real)
-        layer = Layer(str(skill.path), skill.folder, {}, found, within=within)
+        layer = Layer(str(skill.path), skill.folder, {}, read_log, within=within)
         text = _FILE.sub(lambda part: str(layer.fill(part[0])), body)
-    for warning in found.warnings:
+    for warning in read_log.warnings:
         registry.warn(warning)
     return text
 
@@ -89,7 +89,7 @@ def render_body(registry: SkillRegistry, skill: Skill) -> str:
 def _list_others(folder: Path) -> list[str]:
     """Return the names of the other files of a skill, relative to its folder."""
     found: list[str] = []
-    for here, inside, files in os.walk(folder):
+    for here, inside, files in os.walk(folder):  # `inside` has the subfolders that are walked next
         at = Path(here).relative_to(folder)
         inside[:] = (
             [] if len(at.parts) >= _MAX_DEPTH else sorted(name for name in inside if not name.startswith((".", "_")))
