@@ -135,6 +135,8 @@ class FailureKind(StrEnum):
     """The user has sent too many requests in a short time."""
     QUOTA = "quota"
     """The user's quota or credit is used up."""
+    BUDGET_EXCEEDED = "budget-exceeded"
+    """The budget that the operator of a gateway gives the user is used up. The gateway answers when it begins anew."""
     CONTEXT = "context-overflow"
     """The request is too long for the model."""
     AUTH = "auth"

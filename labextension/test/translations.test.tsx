@@ -140,7 +140,7 @@ test('the cards of tool calls show no untranslated word', () => {
 test('the other parts of a chat show no untranslated word', () => {
   const kinds: readonly FailureKind[] = [
     ...(['overloaded', 'rate-limited', 'quota', 'context-overflow', 'auth', 'network'] as const),
-    ...(['premature-end', 'invalid-image', 'unknown-model', 'no-model', 'budget', 'other'] as const)
+    ...(['premature-end', 'invalid-image', 'unknown-model', 'no-model', 'budget', 'other', 'budget-exceeded'] as const)
   ];
   const blocks: readonly Block[] = [
     ...kinds.map(kind => ({ kind: 'failure' as const, key: '1', text: '1', failure: { kind, model: '1/2' } })),

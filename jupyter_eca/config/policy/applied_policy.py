@@ -84,6 +84,11 @@ class AppliedPolicy(Model):
     limited: dict[str, str] = Field(default_factory=dict[str, str])
     """The keys of the configuration that the user cannot raise, each with the reason."""
 
+    @property
+    def contact(self) -> str:
+        """The sentences about whom to ask; "" for none."""
+        return " ".join(dict.fromkeys(document.contact for document in self.documents if document.contact))
+
     def find_feature_refusal(self, feature: Feature) -> str:
         """Return why a part of the assistant is off; "" if it is not."""
         off = (document for document in self.documents if document.features.get(feature) is FeatureState.FORCE_OFF)

@@ -99,6 +99,7 @@ FAILURES = {
     FailureKind.OVERLOADED: "Overloaded",
     FailureKind.RATE_LIMITED: "Rate limited",
     FailureKind.QUOTA: "Quota used up",
+    FailureKind.BUDGET_EXCEEDED: "Budget used up",
     FailureKind.CONTEXT: "Too long",
     FailureKind.AUTH: "Refused",
     FailureKind.NETWORK: "No connection",

@@ -45,7 +45,14 @@ ChunkKind = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_
 # Failures that the user can repair in the chat itself, for example by `/login`. They are shown as a message. Any other
 # failure is the error with which the prompt is answered.
 _SHOWN_FAILURES: Final = frozenset(
-    {FailureKind.AUTH, FailureKind.SETUP, FailureKind.MODEL, FailureKind.BUDGET, FailureKind.QUOTA}
+    {
+        FailureKind.AUTH,
+        FailureKind.SETUP,
+        FailureKind.MODEL,
+        FailureKind.BUDGET,
+        FailureKind.BUDGET_EXCEEDED,
+        FailureKind.QUOTA,
+    }
 )
 
 

@@ -310,6 +310,8 @@ class EffectRunner:
         except ProviderError as error:
             images, overflow = error.kind is FailureKind.IMAGE, error.kind is FailureKind.CONTEXT
             message = redaction.redact(str(error))
+            if error.kind is FailureKind.BUDGET_EXCEEDED:
+                message = f"{message} {self._services.config.policy.contact}".strip()
             if is_about_model(error) and not chat.has_answer:
                 message = f"{message} {await self._restore_model(chat, turn)}".strip()
             message = (
@@ -747,7 +749,10 @@ def find_refusal(error: ProviderError) -> inputs.RefusalReason | None:
 
 
 def build_failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
-    """Return the failure for the engine to retry. None if the same request would fail in the same way again."""
+    """Return the failure for the engine to retry. None if the same request would fail in the same way again. A budget
+    that is used up stays so, whatever the rules of the user say."""
+    if error.kind is FailureKind.BUDGET_EXCEEDED:
+        return None
     rule = next((rule for rule in settings.retry_rules if rule.matches(error.status, str(error))), None)
     if rule is None and not error.retryable:
         return None

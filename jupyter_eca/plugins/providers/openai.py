@@ -275,7 +275,10 @@ def _explain(error: Exception, target: RequestTarget, time_limits: TimeLimits) -
             headers = error.response.headers
             temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
             after = parse_retry_after(headers, time.time())
-            kind, server_message = error.code or error.type or "", _find_message(error.body)
+            # LiteLLM writes the status into `code`, and what the error is only into `type`.
+            is_budget = error.type == failures.BUDGET_EXCEEDED
+            kind = error.type if is_budget and error.type else error.code or error.type or ""
+            server_message = _find_message(error.body)
             return failures.explain_refusal(
                 target, error.status_code, kind, server_message, temporary=temporary, retry_after=after
             )

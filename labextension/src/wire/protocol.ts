@@ -1217,6 +1217,7 @@ export type FailureKind =
   | 'overloaded'
   | 'rate-limited'
   | 'quota'
+  | 'budget-exceeded'
   | 'context-overflow'
   | 'auth'
   | 'network'

@@ -17,6 +17,10 @@ test('a refused key needs a sign-in first, and a busy server only another attemp
   expect(listRemedies('overloaded')[0]).toBe('retry');
 });
 
+test('a budget that a gateway has refused is not tried again', () => {
+  expect(listRemedies('budget-exceeded')).toEqual(['model']);
+});
+
 test('a kind that a newer server sends counts as any other failure', () => {
   expect(listRemedies('something-new' as FailureKind)).toEqual(listRemedies('other'));
 });

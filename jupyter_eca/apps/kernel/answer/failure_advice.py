@@ -26,6 +26,7 @@ _ADVICE = {
     FailureKind.AUTH: _SIGN_IN,
     FailureKind.MODEL: _OTHER_MODEL,
     FailureKind.QUOTA: _OTHER_MODEL,
+    FailureKind.BUDGET_EXCEEDED: _COSTS,
     FailureKind.CONTEXT: _OTHER_MODEL,
     FailureKind.IMAGE: _OTHER_MODEL,
     FailureKind.BUDGET: _COSTS,

@@ -51,6 +51,8 @@ _CONTEXT_OVERFLOW = re.compile(
 )
 # The error type of OpenAI for an account without credit.
 _QUOTA_USED_UP = "insufficient_quota"
+# The error type of LiteLLM for a user whose budget is used up. It has the status 422, and 400 or 429 in other versions.
+BUDGET_EXCEEDED = "budget_exceeded"
 # The message of Anthropic for an account without credit, which has the status of a wrong request.
 _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
@@ -74,6 +76,10 @@ _BAD_KEY = "{url} refused the key. Check `providers.{provider}.key` or {variable
 _NO_MODEL = "{url} has no model {model!r}. Check its name, or " + _OTHER_MODEL + "."
 _NO_API = "{url} does not speak the {api}. Check `providers.{provider}.url`, the part before {path}."
 _TOO_LONG = "This chat no longer fits the model's context window. Start a new one with what is still needed."
+_BUDGET_USED_UP = (
+    "Your budget at {url} is used up{reason}. To ask again does not help before it begins anew. Whoever runs the "
+    "gateway can raise it."
+)
 _FAILED = "{url} failed with status {status}{reason}. Ask again in a minute, or " + _OTHER_MODEL + "."
 _REFUSED = "{url} answered with status {status}{reason}. Check `providers.{provider}`, or " + _OTHER_MODEL + "."
 
@@ -156,6 +162,9 @@ def explain_refusal(
     `error_type` is the API's type of the error, "" if something else than the API has answered. `temporary` says
     whether the server considers a retry useful, None if it does not say. `retry_after` are the seconds to wait.
     """
+    if error_type == BUDGET_EXCEEDED:
+        sentence = target.fill_in(_BUDGET_USED_UP, status, server_message)
+        return ProviderError(sentence, status=status, kind=FailureKind.BUDGET_EXCEEDED)
     if error_type == _QUOTA_USED_UP or (status == 400 and _NO_CREDIT.search(server_message)):
         status = 402  # OpenAI sends 429, but a retry does not help
     elif status < 400:  # the error came in a stream, so only its type says what it is; some servers send a number there

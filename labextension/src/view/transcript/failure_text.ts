@@ -21,6 +21,8 @@ export function describeFailure({ kind, model }: TurnFailure, trans: Translation
       return trans.__('There is no model with the name %1.', model);
     case 'quota':
       return trans.__('The credit for %1 is used up.', provider);
+    case 'budget-exceeded':
+      return trans.__('Your budget for %1 is used up.', provider);
     case 'budget':
       return trans.__('Your budget does not allow this request.');
     case 'context-overflow':

@@ -19,6 +19,7 @@ const REMEDIES: Readonly<Record<FailureKind, readonly Remedy[]>> = {
   'no-model': ['signIn', 'retry'],
   'unknown-model': ['model', 'settings'],
   quota: ['model', 'retry', 'settings'],
+  'budget-exceeded': ['model'],
   budget: ['settings', 'model'],
   'context-overflow': ['model'],
   'rate-limited': ['retry', 'model'],
