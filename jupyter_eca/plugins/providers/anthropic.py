@@ -152,7 +152,10 @@ class AnthropicProvider:
                     else failures.explain_wrong_api(target)
                 )
         usage = replace(reader.usage(), output_limit=request_json["max_tokens"])
-        yield await prices.add_price(self.priced_as, model_id, usage) if self.priced_as else usage
+        if self.priced_as:
+            priced = await prices.add_price(self.priced_as, model_id, usage)
+            usage = priced if usage.cost is None else replace(priced, cost=usage.cost)  # the server's own price counts
+        yield usage
 
     async def check(self, settings: ProviderConfig) -> None:
         """Ask the server whether it accepts the key. Raises: ProviderError when it does not."""

@@ -77,6 +77,8 @@ class MessagesReader:
     """The blocks by their number."""
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
     """The counts of the usage, by their names in the API."""
+    _cost: float | None = None
+    """The US dollars that a gateway says the answer costs."""
     _searches: dict[str, Json] = field(default_factory=dict[str, "Json"])
     """The blocks of the searches that have no result yet, by id."""
 
@@ -95,6 +97,7 @@ class MessagesReader:
                 self._add_counts(usage)
             case {"type": "message_delta", "delta": {} as delta}:
                 self._add_counts(event.get("usage"))
+                self._read_cost(event.get("usage"))
                 return self._read_end(delta)
             case {"type": "message_stop"}:
                 self.is_complete = True
@@ -103,7 +106,8 @@ class MessagesReader:
         return ()
 
     def usage(self) -> UsageDelta:
-        """Return the usage, without a cost. As in the API, cached tokens are not counted as input tokens."""
+        """Return the usage. Only a gateway says the cost. As in the API, cached tokens are not counted as input
+        tokens."""
         count = self._tokens.get
         return UsageDelta(
             input_tokens=count("input_tokens", 0),
@@ -112,6 +116,7 @@ class MessagesReader:
             cache_write_tokens=count("cache_creation_input_tokens", 0),
             cache_write_hour_tokens=count("ephemeral_1h_input_tokens", 0),
             web_searches=count("web_search_requests", 0),
+            cost=self._cost,
         )
 
     def _start_block(self, index: int, kind: str, block: dict[str, Any]) -> tuple[Delta, ...]:
@@ -225,6 +230,15 @@ class MessagesReader:
                 self._tokens |= {name: count for name, count in counts.items() if isinstance(count, int)}
                 self._add_counts(counts.get("server_tool_use"))
                 self._add_counts(counts.get("cache_creation"))
+            case _:
+                pass
+
+    def _read_cost(self, usage: Any) -> None:
+        """Note the cost that LiteLLM adds to the last usage. It counts what this usage has, so a usage without the
+        input tokens has a wrong cost."""
+        match usage:
+            case {"cost": int() | float() as cost, "input_tokens": int()}:
+                self._cost = float(cost)
             case _:
                 pass
 

@@ -90,12 +90,14 @@ class ResponsesReader:
             return None
         details: Any = self._usage.get("input_tokens_details")
         read, written = _get_count(details, "cached_tokens"), _get_count(details, "cache_write_tokens")
+        cost = self._usage.get("cost")  # a gateway says it
         return UsageDelta(
             input_tokens=max(_get_count(self._usage, "input_tokens") - read - written, 0),
             output_tokens=_get_count(self._usage, "output_tokens"),
             cache_read_tokens=read,
             cache_write_tokens=written,
             web_searches=self._searches,
+            cost=float(cost) if isinstance(cost, int | float) else None,
         )
 
     def _begin_item(self, index: int, item: dict[str, Any]) -> tuple[Delta, ...]:
