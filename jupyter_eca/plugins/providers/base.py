@@ -39,7 +39,8 @@ class Provider(Protocol):
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the models that could answer now, the best first. Return none when this provider cannot be used here:
         there is no key or no server, or a package is not installed. This sends requests only to this machine, takes at
-        most half a second, and never raises an error."""
+        most half a second, and never raises an error. Only a gateway knows which models each of its users has: its
+        provider asks it, and waits for at most three seconds."""
         ...
 
     def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
@@ -160,6 +161,15 @@ class MayLackTools(Protocol):
 
     def calls_tools(self, model: str, settings: ProviderConfig) -> bool:
         """Return whether the model can call tools. This reads files, and never raises an error."""
+        ...
+
+
+@runtime_checkable
+class MayLackModels(Protocol):
+    """A provider that lists the models of a server, which may not answer."""
+
+    def explain_no_models(self, settings: ProviderConfig) -> str:
+        """Return why there are no models, in a sentence; "" if this provider is not set up. This sends no request."""
         ...
 
 

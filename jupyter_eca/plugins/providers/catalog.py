@@ -20,7 +20,14 @@ from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.providers import prices
-from jupyter_eca.plugins.providers.base import HasAddress, Keyed, MayCostNothing, Provider, Serves
+from jupyter_eca.plugins.providers.base import (
+    HasAddress,
+    Keyed,
+    MayCostNothing,
+    MayLackModels,
+    Provider,
+    Serves,
+)
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
 from jupyter_eca.plugins.providers.variants import (
@@ -212,7 +219,8 @@ class Catalog:
             label = plug.label if isinstance(plug, Keyed) and name == plug.name else None
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
             free = isinstance(plug, MayCostNothing) and plug.free
-            return CatalogEntry(plug, key, label, priced_as, name == plug.name, free=free)
+            has_address = name == plug.name and not (isinstance(plug, HasAddress) and not plug.find_address(settings))
+            return CatalogEntry(plug, key, label, priced_as, has_address, free=free)
         is_at_vendor = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if is_at_vendor and not preset.free else ""
         free, has_address = is_at_vendor and preset.free, preset.settings.url is not None
@@ -241,6 +249,8 @@ class Catalog:
                 for model in await entry.plug.models(entry.settings):
                     if not policy.find_model_refusal(f"{name}/{model}"):
                         return f"{name}/{model}"
+                if _explain_no_models(entry):
+                    return ""  # while a gateway does not answer, nothing is sent to somebody else instead
         return ""
 
     async def list_models(self) -> tuple[tuple[str, ...], str]:
@@ -300,7 +310,8 @@ class Catalog:
         administrator's policy does not allow.
         """
         if not full_name:
-            raise ProviderError(NO_MODEL, kind=FailureKind.SETUP)
+            reasons = filter(None, (_explain_no_models(entry) for _, entry in self._rank_entries()))
+            raise ProviderError(next(reasons, NO_MODEL), kind=FailureKind.SETUP)
         provider, slash, model = full_name.partition("/")
         if self._config.policy.documents and (refusal := self._refuse(full_name)):
             raise ProviderError(refusal, kind=FailureKind.SETUP)
@@ -346,6 +357,11 @@ class Catalog:
         if payload is None:
             _log.warning("%s/%s has no variant %r; it is left out", name, model, variant)
         return payload
+
+
+def _explain_no_models(entry: CatalogEntry) -> str:
+    """Return why a provider that is set up has no models; "" if it is not set up, or knows no reason."""
+    return entry.plug.explain_no_models(entry.settings) if isinstance(entry.plug, MayLackModels) else ""
 
 
 def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
