@@ -40,7 +40,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "IPython": ("apps/kernel",),
     "anywidget": ("apps/kernel",),
     "ipywidgets": ("apps/kernel",),
-    "sqlite3": ("host/store",),
+    # The gateway runs in other programs than ours.
+    "sqlite3": ("host/store", "apps/hub/gateway"),
+    "litellm": ("apps/hub/gateway",),
+    "fastapi": ("apps/hub/gateway",),
     "mcp": ("mcp_client", "fronts/mcp"),
     "mcp_types": ("mcp_client", "fronts/mcp"),
     "keyring": ("config/keyring_backend.py",),
@@ -176,6 +179,18 @@ def test_a_framework_stays_in_its_place(module: str) -> None:
         if found.top == module and not found.typing and not any(found.file.is_relative_to(place) for place in places)
     ]
     assert wrong == [], f"{module} may be imported only in {ONLY_IN[module]}"
+
+
+def test_the_files_of_the_gateway_import_nothing_of_ours_and_only_what_litellm_has() -> None:
+    """They are copied, and run in the environments of LiteLLM and of the Hub."""
+    folder = ROOT / OURS / "apps" / "hub" / "gateway"
+    own = {path.stem for path in folder.glob("*.py")} | {"litellm", "fastapi"}
+    wrong = [
+        str(found)
+        for found in imports()
+        if found.file.parent == folder and found.top not in {*sys.stdlib_module_names, *own}
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("sdk", SDKS)

@@ -68,6 +68,10 @@ async def _run(options: argparse.Namespace) -> int:
             from jupyter_eca.apps.usage import print_usage
 
             return await asyncio.to_thread(print_usage, options)
+        case "gateway":
+            from jupyter_eca.apps.hub.write_gateway import write_gateway
+
+            return await asyncio.to_thread(write_gateway, options)
         case _:
             return await _run_engine(options, folder)
 
@@ -141,6 +145,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     usage_help = "print how much was used by day and person, and nothing of what was said"
     _add_usage(commands.add_parser("usage", parents=[shared], help=usage_help))
+    gateway_help = (
+        "write the files of a gateway for the models of an institution, for the administrator of a JupyterHub"
+    )
+    gateway = commands.add_parser("gateway", parents=[shared], help=gateway_help)
+    gateway.add_argument("folder", type=Path, help="where the files are written; no file is overwritten")
     commands.add_parser(
         "doctor", parents=[shared], help="show a report: what is set up, what is missing, and what to do about it"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic.alias_generators import to_camel
 
+from jupyter_eca.apps.hub import write_gateway
 from jupyter_eca.config.policy.document import FeatureStates, PatternLists, PolicyDocument, PolicyLimits
 from jupyter_eca.config.policy.sources import VARIABLE, read_policies
 
@@ -23,6 +24,13 @@ EXAMPLES = re.findall(r"```json\n(.*?)```", PAGE, re.S)
 def test_every_key_is_named(model: type[Model]) -> None:
     keys = PAGE.partition("## The keys")[2].partition("## Examples")[0]
     assert [name for name in map(to_camel, model.model_fields) if not re.search(rf"[`.]{name}\b", keys)] == []
+
+
+@pytest.mark.parametrize("name", ["litellm_config.yaml", "limits.json"])
+def test_the_files_of_the_gateway_are_those_that_the_command_writes(name: str) -> None:
+    content = (Path(write_gateway.__file__).parent / "gateway" / name).read_text(encoding="utf-8")
+    assert f"`{name}`" in PAGE
+    assert f"```{name.rpartition('.')[2]}\n{content}```" in PAGE
 
 
 @pytest.mark.parametrize("number", range(3))

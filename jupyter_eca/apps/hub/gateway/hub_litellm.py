@@ -1,0 +1,62 @@
+"""Connects LiteLLM Proxy with `hub_accounts`: LiteLLM asks it about each request, and tells it what each answer cost.
+
+`litellm_config.yaml` names `user_api_key_auth` and `spending`.
+"""
+
+# pyright: basic, reportMissingImports=false
+# LiteLLM has an environment of its own.
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from fastapi import Request
+from litellm.integrations.custom_logger import CustomLogger
+from litellm.proxy._types import ProxyException, UserAPIKeyAuth
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+
+from hub_accounts import Accounts, HubUsers, LimitsFile, RefusedRequest, SpendingTable  # noqa: E402  # its folder is not known before
+
+SERVICE = os.environ.get("JUPYTERHUB_SERVICE_NAME", "llm")
+
+accounts = Accounts(
+    HubUsers(os.environ["JUPYTERHUB_API_URL"], frozenset({f"access:services!service={SERVICE}", "access:services"})),
+    LimitsFile(Path(os.environ.get("GATEWAY_LIMITS") or FOLDER / "limits.json")),
+    SpendingTable(Path(os.environ.get("GATEWAY_LEDGER") or FOLDER / "ledger.sqlite")),
+)
+
+
+async def user_api_key_auth(request: Request, api_key: str) -> UserAPIKeyAuth:
+    """Recognise the caller by a token of the Hub. LiteLLM enforces the limits of the answer."""
+    try:
+        # Models are also listed for users whose budget is used up.
+        caller = await asyncio.to_thread(accounts.admit, api_key or "", pays=request.method == "POST")
+    except RefusedRequest as refusal:
+        raise ProxyException(str(refusal), refusal.kind, "key", refusal.status) from None
+    return UserAPIKeyAuth(**caller.as_arguments())
+
+
+class SpendingLogger(CustomLogger):
+    """Writes what each answer cost into the ledger. LiteLLM calls it for all APIs, with and without streaming."""
+
+    async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):  # noqa: ARG002  # LiteLLM's
+        about = kwargs["standard_logging_object"]
+        user = about["metadata"].get("user_api_key_user_id")
+        if user is None:
+            return
+        await asyncio.to_thread(
+            accounts.ledger.add,
+            user,
+            about.get("model_group") or about["model"],
+            about["call_type"],
+            about["prompt_tokens"],
+            about["completion_tokens"],
+            about["response_cost"] or 0.0,
+            end_time.timestamp(),
+        )
+
+
+spending = SpendingLogger()
