@@ -138,7 +138,8 @@ class LoopbackGateway(LoopbackVendor):
         budget: Json | None = None,
         vendors: Json | None = None,
     ) -> None:
-        """`budget` is what `/key/info` says, and `vendors` the models behind the names."""
+        """`budget` is what `/key/info` says, and `vendors` the models behind the names, each with its vendor before a
+        slash."""
         super().__init__(faults)
         self._key = key
         self.models = list(models)
@@ -164,7 +165,10 @@ class LoopbackGateway(LoopbackVendor):
                 {
                     "model_name": name,
                     "litellm_params": {"model": self._vendors.get(name, name)},
-                    "model_info": PRICES.get(name, {}),
+                    "model_info": {
+                        **PRICES.get(name, {}),
+                        "litellm_provider": self._vendors.get(name, "").partition("/")[0],
+                    },
                 }
                 for name in self.models
             ]

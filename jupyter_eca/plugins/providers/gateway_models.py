@@ -45,6 +45,8 @@ class ListedModel:
     name: str
     vendors_name: str = ""
     """The name of the model behind the gateway."""
+    vendor: str = ""
+    """The vendor behind the gateway, as LiteLLM names it."""
     context_limit: int = 0
     output_limit: int = 0
     rates: RatesConfig | None = None
@@ -54,6 +56,11 @@ class ListedModel:
     def is_claude(self) -> bool:
         """Whether the model speaks the Messages API best."""
         return "claude" in (self.vendors_name or self.name).lower()
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether the vendor knows what only OpenAI's models have. A vendor that is not said is OpenAI."""
+        return self.vendor in {"", "openai", "azure"}
 
 
 @dataclass(slots=True)
@@ -147,6 +154,7 @@ def _read_model(name: str, listed: Mapping[str, Any], details: Mapping[str, Any]
     return ListedModel(
         name,
         vendors_name=str(parameters.get("model") or ""),
+        vendor=str(info.get("litellm_provider") or ""),
         context_limit=_get_count({**info, **listed}, "max_input_tokens"),
         output_limit=_get_count({**info, **listed}, "max_output_tokens"),
         rates=_read_rates(info),

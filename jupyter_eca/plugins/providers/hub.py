@@ -40,6 +40,9 @@ _LABEL: Final = "JupyterHub"
 # The variables with an address, and for each the variable with the key that is sent there and to no other address.
 _VARIABLES: Final = {"JUPYTER_ECA_GATEWAY_URL": "JUPYTERHUB_API_TOKEN", "LITELLM_API_BASE": "LITELLM_API_KEY"}
 
+# What the Responses API has for OpenAI's own servers.
+_ONLY_OPENAI: Final = ("prompt_cache_key", "store", "include")
+
 _SERVER_REFUSED: Final = (
     "{url} does not accept the token of your server. On the Hub, stop your server and start it again. If that does "
     "not help, tell the administrator."
@@ -139,8 +142,11 @@ class HubProvider:
         """Return the settings with the address, and with the limits of the model that are not configured."""
         own = settings.models.get(model, ModelConfig())
         output = own.output_limit or min(listed.output_limit or MAX_TOKENS, MAX_TOKENS)
+        # LiteLLM may refuse a request to another vendor that has these.
+        extra = {} if listed.is_openai or listed.is_claude else dict.fromkeys(_ONLY_OPENAI)
         completed = own.model_copy(
             update={
+                "extra_payload": {**extra, **settings.extra_payload, **own.extra_payload},
                 "limit": LimitConfig(context=listed.context_limit, output=output),
                 "image_input": listed.reads_images if own.image_input is None else own.image_input,
             }

@@ -154,6 +154,18 @@ async def test_the_model_behind_a_name_decides_about_the_api(monkeypatch: pytest
     assert [asked.path for asked in gateway.asked_for] == ["/v1/messages", "/v1/responses"]
 
 
+async def test_other_vendors_get_nothing_that_only_openai_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    vendors = {"french": "mistral/large", "own": "openai/gpt-5"}
+    with LoopbackGateway(TOKEN, models=vendors, vendors=vendors) as gateway:
+        set_hub(monkeypatch, gateway.url)
+        catalog = make_catalog()
+        for name in vendors:
+            await ask(catalog, f"hub/{name}")
+    french, own = (asked.body.keys() for asked in gateway.asked_for)
+    assert not {"store", "prompt_cache_key", "include"} & french
+    assert {"store", "prompt_cache_key"} <= own
+
+
 async def test_marks_for_the_cache_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     with LoopbackGateway(TOKEN) as gateway:
         set_hub(monkeypatch, gateway.url)
