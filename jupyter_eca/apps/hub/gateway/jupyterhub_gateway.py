@@ -22,7 +22,7 @@ host, _, port = ADDRESS.rpartition("//")[2].rpartition(":")
 c.JupyterHub.services.append(
     {
         "name": "llm",
-        "url": ADDRESS,
+        # No `url`: the Hub would wait for it, and end after some seconds, which is less than LiteLLM needs to start.
         "cwd": str(FOLDER),
         "command": [LITELLM, "--config", str(FOLDER / "litellm_config.yaml"), "--host", host, "--port", port],
         "environment": {
