@@ -67,7 +67,7 @@ c.JupyterHub.services = [
     *([{"name": "culler", "command": culler}] if seconds else []),
 ]
 c.JupyterHub.load_roles = [
-    {"name": "tester", "services": ["tester"], "scopes": ["admin:users", "admin:servers"]},
+    {"name": "tester", "services": ["tester"], "scopes": ["admin:users", "admin:servers", "tokens"]},
     {
         "name": "culler",
         "services": ["culler"] if seconds else [],
@@ -84,23 +84,31 @@ class Hub:
     url: str
     home: Path
 
-    def start_server(self) -> None:
-        """Start the server of the user, and wait until it is ready."""
-        self._ask("POST", f"users/{USER}/server")
-        wait_until(self.is_running, START_SECONDS)
+    def start_server(self, user: str = USER) -> None:
+        """Start the server of a user, and wait until it is ready."""
+        self._ask("POST", f"users/{user}/server")
+        wait_until(lambda: self.is_running(user), START_SECONDS)
 
     def stop_server(self) -> None:
         self._ask("DELETE", f"users/{USER}/server")
         wait_until(lambda: not self.is_running(), START_SECONDS)
 
-    def is_running(self) -> bool:
-        """Whether the server of the user can be used."""
-        server = self._ask("GET", f"users/{USER}")["servers"].get("")
+    def is_running(self, user: str = USER) -> bool:
+        """Whether the server of a user can be used."""
+        server = self._ask("GET", f"users/{user}")["servers"].get("")
         return server is not None and bool(server["ready"])
 
-    def _ask(self, method: str, path: str) -> Any:
+    def make_token(self, user: str, *scopes: str) -> str:
+        """Return a new token of a user; without scopes it has all of the user's."""
+        token: str = self._ask("POST", f"users/{user}/tokens", {"scopes": scopes} if scopes else {})["token"]
+        return token
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  # our own hub's address
-            f"{self.url}hub/api/{path}", method=method, headers={"Authorization": f"token {_TOKEN}"}
+            f"{self.url}hub/api/{path}",
+            None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Authorization": f"token {_TOKEN}"},
         )
         with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310  # the same
             text = response.read()
@@ -117,17 +125,28 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 @contextmanager
-def running_hub(python: Path, proxy: Path, folder: Path, eca: Mapping[str, Any], culls_after: str) -> Generator[Hub]:
+def running_hub(
+    python: Path,
+    proxy: Path,
+    folder: Path,
+    eca: Mapping[str, Any],
+    culls_after: str,
+    *,
+    more: str = "",
+    variables: Mapping[str, str] | None = None,
+) -> Generator[Hub]:
     """Run a hub with the packages of this Python and this proxy. `eca` is the configuration of the user. Servers are
-    ended after so many idle seconds; "" for never."""
+    ended after so many idle seconds; "" for never. `more` is added to the configuration of the hub, and `variables` to
+    its environment."""
     home = folder / "users" / USER
     (home / ".config" / "eca").mkdir(parents=True)
     (home / ".config" / "eca" / "config.json").write_text(json.dumps(eca))
     configuration = folder / "jupyterhub_config.py"
-    configuration.write_text(f"import json\n{_CONFIGURATION}")
-    ports = _find_ports(3)
+    configuration.write_text(f"import json\n{_CONFIGURATION}\n{more}")
+    ports = find_ports(3)
     environment = {
         **os.environ,
+        **(variables or {}),
         "HUB_FOLDER": str(folder),
         "HUB_PORTS": json.dumps(ports),
         "HUB_PROXY": str(proxy),
@@ -142,7 +161,7 @@ def running_hub(python: Path, proxy: Path, folder: Path, eca: Mapping[str, Any],
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             hub = Hub(url, home)
-            wait_until(lambda: process.poll() is not None or _answers(f"{url}hub/api/"), START_SECONDS)
+            wait_until(lambda: process.poll() is not None or answers(f"{url}hub/api/"), START_SECONDS)
             if process.poll() is not None:
                 raise RuntimeError((folder / "hub.log").read_text(errors="replace"))
             yield hub
@@ -156,13 +175,13 @@ def running_hub(python: Path, proxy: Path, folder: Path, eca: Mapping[str, Any],
                 process.wait()
 
 
-def _answers(url: str) -> bool:
+def answers(url: str) -> bool:
     with suppress(OSError, urllib.error.URLError), urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310  # ours
         return bool(response.status == 200)
     return False
 
 
-def _find_ports(count: int) -> list[int]:
+def find_ports(count: int) -> list[int]:
     """Return ports that are free now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
