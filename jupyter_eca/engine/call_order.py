@@ -47,4 +47,5 @@ def follows_failed_change(calls: Sequence[ToolCall], call: ToolCall) -> bool:
 
 
 def _find_index(calls: Sequence[ToolCall], call: ToolCall) -> int:
+    """Return the index of a call, which is found by its id."""
     return next(index for index, other in enumerate(calls) if other.id == call.id)

@@ -118,6 +118,7 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
     }
 )
 
+# The statuses of a call that has ended.
 TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 
 # For a call that no hook has changed.

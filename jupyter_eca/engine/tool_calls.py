@@ -220,6 +220,7 @@ def decide_all(builder: StepBuilder) -> None:
     builder.set_history(reduce(add_event, decided, history))
 
 
+# The signal that a call gets for each decision about it.
 _DECISION_SIGNALS = {
     Decision.ALLOW: ToolCallSignal.ALLOW,
     Decision.ASK: ToolCallSignal.ASK,
@@ -394,7 +395,7 @@ def _describe_left_out(call: ToolCall) -> str:
     if not isinstance(details, FileChangeDetails):
         return ""
     out = details.left_out or ()
-    parts = [_describe_part(part) for n, part in enumerate(details.parts or ()) if n in out]
+    parts = [_describe_part(part) for index, part in enumerate(details.parts or ()) if index in out]
     return PARTS_LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
 
 

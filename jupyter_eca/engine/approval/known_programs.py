@@ -46,6 +46,7 @@ def _define_program(options: str, operands: str = _INSIDE, max_operands: int | N
     return ReadOnlyProgram(re.compile(rf"--|{options}", re.DOTALL), re.compile(operands, re.DOTALL), max_operands)
 
 
+# `grep`, `egrep` and `fgrep` have the same options.
 _GREP: Final = _define_program(
     r"-[abcEFGHhIiLlnoPqRrsTUvwxyZz]*(?:[ABCm][0-9]*|e)?|-[0-9]+"
     r"|--(?:ignore-case|line-number|recursive|count|files-with-matches|files-without-match|only-matching|word-regexp"

@@ -141,6 +141,7 @@ def _is_measure(names: tuple[str, ...], value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether a value is a number. In Python, True and False are integers too."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -209,4 +210,5 @@ def _quote(text: str) -> str:
 
 
 def _as_json(value: Any) -> str:
+    """Return a value as JSON. Equal values have equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -111,6 +111,7 @@ class Rule(Model):
     @field_validator("args_matchers")
     @classmethod
     def _check_patterns(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Return the patterns as they are. Raises: ValueError for one that is no regular expression."""
         for pattern in (pattern for patterns in value.values() for pattern in patterns):
             try:
                 re.compile(pattern)

@@ -12,6 +12,7 @@ from jupyter_eca.engine.approval.policy import Decision
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import Cause
 
+# The beginning of the sentence, by the decision.
 _VERBS: Final = {Decision.ALLOW: "Allowed", Decision.ASK: "Asked", Decision.DENY: "Forbidden"}
 
 

@@ -57,6 +57,7 @@ class CallToMatch:
 
         `allows` is True for a rule that allows calls. In doubt, such a rule does not match, and other rules do.
         """
+        # The model may have used another name that the tool accepts for the argument.
         text = str(self.tool.rename_arguments(self.arguments).get(name, ""))
         if name == COMMAND_ARGUMENT and self.line is not None:
             return _allows_line(text, patterns) if allows else _matches_any(_list_texts(text), patterns)
@@ -91,6 +92,7 @@ def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _writes_no_file(command: ParsedCommand) -> bool:
+    """Return whether no redirection of a command changes or reads a file."""
     return all(redirect.is_harmless for redirect in command.redirects)
 
 

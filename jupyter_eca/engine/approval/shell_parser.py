@@ -31,6 +31,7 @@ from typing import Final
 
 from jupyter_eca.engine.approval import known_programs
 
+# The grammar: one group for each kind of token. A text that matches none of them is not in the grammar.
 _TOKEN: Final = re.compile(
     r"""
       (?P<blank>[ \t]+)

@@ -61,6 +61,7 @@ class _Scanner:
     """Reads a line from left to right and collects its parts: the fields of `ScriptParts` with the same names."""
 
     line: str
+    """The whole line."""
     at: int = 0
     """The index of the next character to read."""
     outputs: list[str] = field(default_factory=list[str])

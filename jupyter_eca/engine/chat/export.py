@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.event import Event, Person
 
+# The headings by role. The texts of the system have none.
 _HEADINGS = {Role.USER: "## You", Role.ASSISTANT: "## Assistant"}
 
 # The words for why a call did not run.
@@ -94,7 +95,8 @@ def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, s
     yield Role.SYSTEM, f"# {' '.join(title.split())}"
     speaker = ""
     # A rating may stand between two pieces of a later answer, which must still be joined.
-    ratings, merged = _read_ratings(events), merge_pieces(e for e in events if not isinstance(e.content, RatingContent))
+    ratings = _read_ratings(events)
+    merged = merge_pieces(event for event in events if not isinstance(event.content, RatingContent))
     runs: dict[str, ToolCallRunContent] = {}
     message_id: str | None = None  # of the user's message before the event
     for event in merged:
@@ -119,7 +121,8 @@ def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, s
 
 
 def _read_ratings(events: Iterable[Event]) -> Mapping[str | None, AnswerRating | None]:
-    """Return the last rating of each answer, by the id of the message before the answer."""
+    """Return the last rating of each answer, by the id of the message before the answer. None is for a rating that the
+    user has taken back."""
     contents = (event.content for event in events)
     return {content.content_id: content.rating for content in contents if isinstance(content, RatingContent)}
 

@@ -63,6 +63,7 @@ _PIECE_CHARS: Final = 200
 
 
 def _split_lines(text: str) -> list[str]:
+    """Return the lines of a text, each with its line end."""
     return text.splitlines(keepends=True)
 
 
@@ -103,6 +104,7 @@ class ModelWithoutDefaults(Model):
 
     @model_serializer(mode="wrap")
     def _serialize(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the fields that are stored. `write` is pydantic's own way to serialize the model."""
         fields = type(self).model_fields.items()
         left_out = [
             (name, field.alias)

@@ -141,7 +141,7 @@ def _find_usable(
     is_usable: Callable[[RememberedChoice], bool],
     lost: list[RememberedChoice],
 ) -> RememberedChoice | None:
-    """Return the first choice that can be used. Those before it are added to `lost`."""
+    """Return the first choice that can be used, None for none. The choices before it are added to `lost`."""
     for choice in choices:
         if is_usable(choice):
             return choice

@@ -29,8 +29,10 @@ NOTE_ON_USER_MESSAGE: Final = (
 # Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
 WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "ask_user"})
 
+# What the parent reads in place of the result of a subagent that has written nothing.
 NOTHING_SAID: Final = "(It ended without saying anything.)"
 
+# What the system prompt of every subagent ends with.
 _RULES: Final = """You are a subagent: another assistant gave you this task and waits for your last message, which is \
 all that it will read. It also sees the last pictures that your code has shown. Put what you found or did into your \
 message, in full. Nobody answers questions: decide what is open yourself, and say what you decided. \

@@ -40,6 +40,7 @@ class BudgetScope(StrEnum):
     DAY = "perDay"
 
 
+# The words for each scope in the question to the user.
 _SCOPE_NAMES: Final = {
     BudgetScope.CHAT: "this chat",
     BudgetScope.NOTEBOOK: "this notebook",

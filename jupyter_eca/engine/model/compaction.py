@@ -177,4 +177,5 @@ def _shorten(part: Part) -> Part:
 
 
 def _shorten_text(text: str) -> str:
+    """Return a text without its middle if it has more than `_SHORT_CHARS` characters."""
     return text if len(text) <= _SHORT_CHARS else f"{text[: _SHORT_CHARS // 2]}\n[...]\n{text[-_SHORT_CHARS // 2 :]}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
 
+# The system prompts of the two requests.
 _REWRITE = """You rewrite a piece of text in an editor. You are given the selected text and an instruction. Answer \
 with the text that takes its place, and with nothing else: no explanation, no greeting, no code fence around it. Keep \
 the language, the indentation and the style of the selection unless the instruction says otherwise."""
@@ -18,6 +19,7 @@ _COMPLETE = """You complete text at the cursor of an editor. You are given what 
 Answer with the text to insert at the cursor, and with nothing else: no explanation, no code fence, nothing of what is \
 already there. Stop after one statement or sentence, or at most a few lines. When nothing fits, answer with nothing."""
 
+# Two errors for the user.
 REWRITE_EMPTY = "The model sent an empty answer; the text was left as it is. Ask again, or choose another model."
 NO_COMPLETION_MODEL = (
     "Inline completion is off: no model is chosen for it. "
@@ -28,6 +30,7 @@ NO_COMPLETION_MODEL = (
 BEFORE_CHARS = 4_000
 AFTER_CHARS = 1_000
 
+# The shortest code fence of Markdown.
 _FENCE = "```"
 
 
@@ -63,6 +66,7 @@ def build_completion_request(model: str, before: str, after: str) -> ModelReques
 
 
 def _build_request(model: str, system: str, prompt: str) -> ModelRequest:
+    """Return a request with a system prompt and one message of the user."""
     return ModelRequest(model, system, (ChatMessage("user", (TextPart(prompt),)),))
 
 
@@ -89,8 +93,8 @@ def remove_fence(text: str) -> str:
 
 
 def split_at(text: str, line: int, character: int) -> tuple[str, str]:
-    """Return the text before and after a position, counted from 0. A position outside of the text counts as the nearest
-    one inside."""
+    """Return the text before and after a position. `line` and `character` are counted from 0. A position outside of the
+    text counts as the nearest one inside."""
     lines = text.split("\n")
     if line >= len(lines):
         return text, ""

@@ -167,6 +167,7 @@ def has_media(history: History) -> bool:
 
 
 def _is_media(part: Part) -> bool:
+    """Return whether a part is an image or a document, or a result with pictures."""
     return isinstance(part, ImagePart | DocumentPart) or (isinstance(part, ToolResultPart) and bool(part.images))
 
 
@@ -184,6 +185,7 @@ def _leave_out_images(history: History) -> History:
 
 
 def _replace_all_media(message: ChatMessage) -> ChatMessage:
+    """Return a message with texts in place of its images and documents."""
     return replace(message, parts=tuple(map(_replace_media, message.parts)))
 
 

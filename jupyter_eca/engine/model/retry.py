@@ -22,6 +22,7 @@ MAX_RETRIES: Final = 10
 MAX_RETRIES_BY_KIND: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
 
+# The wait before the first repetition. It doubles with each further one.
 FIRST_WAIT_SECONDS = 1.0
 
 # The user sees every second of the last ten, and before that every fifth. Each one is an event that is stored.

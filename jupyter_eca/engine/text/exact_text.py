@@ -77,9 +77,12 @@ def _replace(text: str, escape: Callable[[str], str]) -> str:
     """
 
     def escape_hidden(found: re.Match[str]) -> str:
+        """Return the escape of a hidden character; an invisible character that is needed stays."""
         return escape(found[0]) if found["hidden"] else found[0]
 
     def escape_lookalikes(word: re.Match[str]) -> str:
+        """Return a word with the escape in place of each letter that looks like a Latin one, if it also has a Latin
+        letter."""
         return _LOOKALIKE.sub(lambda found: escape(found[0]), word[0]) if _LATIN.search(word[0]) else word[0]
 
     return _WORD.sub(escape_lookalikes, _HIDDEN_OR_NEEDED.sub(escape_hidden, text))

@@ -272,6 +272,7 @@ class _Reader:
         self._copy(end - self.at)
 
     def _make_error(self, construct: str) -> ValueError:
+        """Return the error for a construct in which no argument is safe, or whose end is uncertain."""
         return ValueError(f"{construct} cannot have arguments in or near it (line {self._line} of the command)")
 
     def _read_delimiter(self) -> None:

@@ -27,6 +27,7 @@ _SHOWN_BY_DETAILS: Final[dict[type, frozenset[str]]] = {
     RunCellsDetails: frozenset({"cells"}),
 }
 
+# Where a command runs, in words for the user.
 SANDBOX_WORDS: Final = {
     SandboxState.INSIDE: "in the sandbox",
     SandboxState.TRUSTED: "in the sandbox",

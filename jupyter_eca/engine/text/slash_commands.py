@@ -164,6 +164,7 @@ def expand(template: str, called: CommandCall) -> str:
     values = bind_arguments(tuple(dict.fromkeys(names)), called.arguments)
 
     def fill(match: re.Match[str]) -> str:
+        """Return the text for one place of the template; "" if the user has written no argument for it."""
         if match["name"]:
             return values.get(match["name"], "")
         if match["number"]:

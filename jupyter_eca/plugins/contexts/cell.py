@@ -41,6 +41,7 @@ class CellPlug:
         ]
 
     async def resolve(self, surroundings: Surroundings, context: CellContext) -> Material:
+        """Read the source, the outputs and the pictures of the cell."""
         document = await open_notebook.read_document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = truncate(render_cells(document, {cell.id}, output=MAX_OUTPUT_CHARACTERS))

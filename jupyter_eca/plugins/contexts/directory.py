@@ -27,9 +27,11 @@ class DirectoryPlug:
     kind = "directory"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
+        """Offer at most fifty folders."""
         return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
+        """Return the folder as a tree."""
         folder = await run_read(_resolve_folder, surroundings.files, context.path)
         names = await surroundings.index.list_inside(folder)
         return Material(context.path, await run_read(_as_text, folder, names, context.path))

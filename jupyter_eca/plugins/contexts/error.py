@@ -39,12 +39,14 @@ class ErrorPlug:
     kind = "error"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
+        """Offer the error of the cell that failed last, if the query fits the word `error`."""
         error = (await surroundings.recent_looks.read_notebooks(surroundings)).error
         if error is None or rate_fit(query, "error") is None:
             return []
         return [ErrorContext(label="error", description=f"{error.error_line} (cell {error.number})")]
 
     async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:
+        """Read the traceback and the cells that it names. Raises: ToolError when there was no error."""
         if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
             return _read_kernel_error(surroundings.ran)
         document = await open_notebook.read_document(surroundings)

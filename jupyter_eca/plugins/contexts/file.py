@@ -37,6 +37,7 @@ class FilePlug:
     kind = "file"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:
+        """Offer at most fifty files."""
         return [FileContext(path=path) for path in await surroundings.index.search_files(query, 50)]
 
     async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
@@ -103,8 +104,9 @@ class _ShownText:
     """A text as the model gets it."""
 
     text: str
+    """The text, which may have been cut."""
     lines: range
-    """The lines of the file that are in it, counted from 0."""
+    """The lines of the file that are in it, counted from 0; none if the text was cut."""
     total: int
     """The number of lines of the file."""
 
@@ -118,6 +120,6 @@ def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _ShownText:
     part = all_lines[start - 1 : max(start, lines.end)] if lines else all_lines
     whole = "\n".join(part) if lines else text
     cut = truncate(whole, start, len(all_lines))
-    # A text that is too long is cut after a whole line, or in the middle if it is a single line.
+    # A text that is too long was cut, perhaps in the middle of a line. Then no line counts as read.
     is_whole = whole in cut
     return _ShownText(cut, range(start - 1, start - 1 + (len(part) if is_whole else 0)), len(all_lines))

@@ -19,9 +19,11 @@ class ImagePlug:
     kind = "image"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:
+        """Offer nothing: clients send images by themselves."""
         return []
 
     async def resolve(self, surroundings: Surroundings, context: ImageContext) -> Material:
+        """Decode the image. Raises: ToolError when that is not possible."""
         part = await asyncio.to_thread(image.load_base64, context.base64, "the picture")
         return Material("picture", images=(part,))
 

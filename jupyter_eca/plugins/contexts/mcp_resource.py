@@ -47,6 +47,7 @@ class McpResourcePlug:
         return [*(context for contexts in offered for context in contexts), *listed][:50]
 
     async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
+        """Read the resource from its server. Raises: ToolError, also while a variable of its URI has no value."""
         if surroundings.mcp is None:
             raise ToolError("There are no MCP servers here.")
         if missing := list_missing_variables(context.uri):

@@ -23,6 +23,7 @@ class NotebookPlug:
     kind = "notebook"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[NotebookContext]:
+        """Offer the open notebooks, the active one first. Only the others need their path in the mention."""
         paths = (await surroundings.recent_looks.read_notebooks(surroundings)).paths
         found = [
             NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
@@ -31,6 +32,7 @@ class NotebookPlug:
         return [context for context in found if rate_fit(query, f"notebook:{context.path}") is not None]
 
     async def resolve(self, surroundings: Surroundings, context: NotebookContext) -> Material:
+        """Read all cells of the notebook. Where there are no live notebooks, its file is read."""
         if surroundings.notebooks is None and context.path:
             return await run_read(file.read_file, surroundings.files, context.path, None)
         document = await open_notebook.read_document(surroundings, context.path)

@@ -22,9 +22,11 @@ class OtherPlug:
     kind = ""
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OtherContext]:
+        """Offer nothing."""
         return []
 
     async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:
+        """Return the fields of the context as JSON."""
         fields = {name: value for name, value in context.wire().items() if name != "type"}
         return Material(context.type or "context", truncate(json.dumps(fields, ensure_ascii=False, indent=1)))
 

@@ -33,6 +33,7 @@ class OutputPlug:
         ]
 
     async def resolve(self, surroundings: Surroundings, context: OutputContext) -> Material:
+        """Read the outputs and the pictures of the cell."""
         document = await open_notebook.read_document(surroundings, context.path)
         number, cell = open_notebook.find_cell(document, context.cell)
         text = truncate(render_outputs(cell.outputs, MAX_OUTPUT_CHARACTERS)) or "(it put out nothing)"

@@ -20,9 +20,11 @@ class RepoMapPlug:
     kind = "repoMap"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:
+        """Offer the context if the query is the beginning of `repoMap`."""
         return [RepoMapContext()] if self.kind.lower().startswith(query.strip().lower()) else []
 
     async def resolve(self, surroundings: Surroundings, context: RepoMapContext) -> Material:
+        """Return a tree for each folder of the workspace."""
         maps = [
             f"{root}\n{draw_tree(await surroundings.index.list_inside(root.resolve()))}"
             for root in surroundings.files.roots

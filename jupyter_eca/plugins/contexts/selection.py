@@ -23,11 +23,13 @@ class SelectionPlug:
     kind = "selection"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:
+        """Offer the selection if there is one, and the query fits the word `selection`."""
         selected = (await surroundings.recent_looks.read_notebooks(surroundings)).selected
         offered = selected and rate_fit(query, "selection") is not None
         return [SelectionContext(label="selection", description=selected)] if offered else []
 
     async def resolve(self, surroundings: Surroundings, context: SelectionContext) -> Material:
+        """Read the selected text and its cell. Raises: ToolError when nothing is selected."""
         document = await open_notebook.read_document(surroundings)
         selection = document.selection
         if selection is None or not selection.text:

@@ -37,6 +37,7 @@ class TablePlug:
     kind = "table"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TableContext]:
+        """Offer the tables whose names fit the query, with or without the word `table:` before it."""
         tables = _list_tables(
             await surroundings.recent_looks.read_databases(surroundings, patient=query.startswith(WORD))
         )
@@ -46,6 +47,7 @@ class TablePlug:
         return found[:MAX_OFFERED]
 
     async def resolve(self, surroundings: Surroundings, context: TableContext) -> Material:
+        """Read the table. Raises: ToolError when it does not exist, or the name means several tables."""
         variables = await read_variables(surroundings)
         connections = [variable.name for variable in variables if variable.database]
         if not connections:

@@ -21,9 +21,11 @@ class TextPlug:
     kind = "text"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:
+        """Offer nothing: clients send texts by themselves."""
         return []
 
     async def resolve(self, surroundings: Surroundings, context: TextContext) -> Material:
+        """Return the text. If it is the whole source of a cell, the model knows this cell from now on."""
         text = truncate(context.content)
         if context.path and context.cell and text == context.content:
             surroundings.known.learn(make_cell_key(context.path, context.cell), context.content)

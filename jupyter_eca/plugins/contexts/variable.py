@@ -37,6 +37,7 @@ class VariablePlug:
         ]
 
     async def resolve(self, surroundings: Surroundings, context: VariableContext) -> Material:
+        """Read the variable. Raises: ToolError when the kernel has none of this name."""
         # After a dot comes an attribute in most languages, but in R the dot is a part of the name. So both are tried.
         found = await read_variables(surroundings, *dict.fromkeys((context.name, context.name.partition(".")[0])))
         if not found:

@@ -33,6 +33,7 @@ class WebPlug:
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:
+        """Fetch the page. Raises: ToolError when it cannot be fetched, or the administrator's policy forbids it."""
         policy = surroundings.policy
         if refusal := policy.find_feature_refusal(Feature.WEB_PAGES):
             raise ToolError(refusal)

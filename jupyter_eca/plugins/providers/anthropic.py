@@ -51,11 +51,13 @@ if TYPE_CHECKING:
 # and cheaper.
 MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-fable-5-2")
 
+# The environment variable of the key.
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 # The host of Anthropic's own server.
 _VENDOR_HOST = "api.anthropic.com"
 
+# The time limits of a check of a key: one for the connection, one for the answer.
 _CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 
 

@@ -73,6 +73,7 @@ class AzureProvider(OpenAIProvider):
         failure: Any = importlib.import_module("azure.core.exceptions").ClientAuthenticationError
 
         async def fetch_token() -> str:
+            """Return a token of the account. Raises: ProviderError when the account cannot be used."""
             try:
                 return await asyncio.to_thread(fetch)
             except failure as error:

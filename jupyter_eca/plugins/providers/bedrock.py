@@ -116,6 +116,7 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     )
 
 
+# Sends the requests of this plug.
 _MESSAGES_PROVIDER: Final = AnthropicProvider(name="bedrock", label=_LABEL, priced_as="aws", make_client=_make_client)
 
 PROVIDER = BedrockProvider()

@@ -25,6 +25,7 @@ _WITHOUT_IMAGES: Final = re.compile(
 )
 _WITH_PDF: Final = re.compile(r"claude|gpt-(?:4o|4\.1|[5-9])|(?:^|/)o(?:1(?!-mini)|3(?!-mini)|4)")
 
+# What the model reads in place of an image or a document.
 IMAGE_PLACEHOLDER: Final = "(An image stood here. You cannot see images; say so if it matters.)"
 PDF_PLACEHOLDER: Final = (
     "(The PDF {} stood here. You cannot read PDFs: take its text out with code, or say so if it matters.)"

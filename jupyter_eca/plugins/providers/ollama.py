@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ModelRequest
 
+# Where Ollama listens if nothing else is configured.
 URL = "http://127.0.0.1:11434"
 
 # The seconds to wait for the list of models. A running Ollama answers in a few milliseconds. If no Ollama runs, the

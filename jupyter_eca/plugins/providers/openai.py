@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 # milliseconds. If no server runs, the connection is refused immediately.
 LIST_SECONDS = 0.3
 
+# The time limits of a check of a key: one for the connection, one for the answer.
 _CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 
 # A version in a URL. If a URL has one, no other version is added.

@@ -69,8 +69,8 @@ async def list_rates(provider: str, models: Iterable[str]) -> dict[str, tuple[fl
 
 
 def _find_rate(provider: str, model: str) -> tuple[float, float] | None:
-    """Return the price of a million tokens of input and of output. It is that of a short prompt, because long prompts
-    may cost more."""
+    """Return the price of a million tokens of input and of output; None if it is not known. It is the price of a short
+    prompt, because long prompts may cost more."""
     short = 1_000  # tokens
     input = look_up_cost(provider, model, UsageDelta(short, 0))
     output = look_up_cost(provider, model, UsageDelta(0, short))

@@ -116,6 +116,7 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     )
 
 
+# Sends the requests of this plug.
 _MESSAGES_PROVIDER: Final = AnthropicProvider(name="vertex", label=_LABEL, priced_as="google", make_client=_make_client)
 
 PROVIDER = VertexProvider()

@@ -222,8 +222,8 @@ class DefaultNotebook(Protocol):
 
 @runtime_checkable
 class _Runnable(Protocol):
-    """What every tool of a plug must have. A tool without the other fields of `Tool` may be an old one: its calls
-    fail, and the other tools still work."""
+    """What every tool of a plug must have, see `Tool`. A tool without the other fields of `Tool` may be an old one: its
+    calls fail, and the other tools still work."""
 
     @property
     def spec(self) -> ToolSpec: ...

@@ -121,6 +121,7 @@ def _check_index(step: ChangeStep) -> int:
     return step.index
 
 
+# The result for the model.
 _SHOWN: Final = """Shown to the user; nothing was changed. notebook_change with preview "{id}" makes exactly this:
 {diff}"""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # The seconds to wait for the editor's problems. Some editors never answer.
 EDITOR_SECONDS = 3.0
 
+# The result if the editor knows no problem in any file.
 _NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
 
 AnyPath = Annotated[

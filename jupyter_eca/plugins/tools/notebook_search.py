@@ -123,7 +123,8 @@ def _write_sources(folder: Path, notebooks: Sequence[Sequence[_SearchedCell]]) -
 
 
 def _find_place(cells: Sequence[_SearchedCell], line: int) -> tuple[int, int] | None:
-    """Return the number of the cell that has a line of the file, and the number of the line in the cell."""
+    """Return the number of the cell that has a line of the file, and the number of the line in the cell; None if the
+    file has no such line. All numbers count from 1."""
     for number, cell in enumerate(cells, 1):
         count = cell.source.count("\n") + 1
         if line <= count:

@@ -25,7 +25,8 @@ Variant = Annotated[str, Field(description="Only if the user asked for one.")]
 
 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return which agent would run, and with which model. The user sees this before the approval."""
+    """Return which agent would run, and with which model; None if no subagent can run or there is no such agent. The
+    user sees this before the approval."""
     if context.spawner is None:
         return None
     return await context.spawner.details(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))

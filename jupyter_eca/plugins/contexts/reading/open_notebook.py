@@ -75,7 +75,7 @@ async def read_document(surroundings: Surroundings, path: str = "") -> NotebookD
 async def read_document_with_history(
     surroundings: Surroundings, path: str
 ) -> tuple[NotebookDocument, KernelHistory | KernelCount | None]:
-    """Return a notebook as `read_document` does, and what has run in its kernel, as far as that is known. Raises:
+    """Return a notebook as `read_document` does, and what has run in its kernel; None when that is not known. Raises:
     ToolError."""
     return await mark_run_states(await _read_from_page(surroundings, path), surroundings.run_histories)
 

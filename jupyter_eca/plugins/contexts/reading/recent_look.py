@@ -88,7 +88,7 @@ class NotebooksOverview:
 
     @property
     def error(self) -> CellLine | None:
-        """The cell that failed last."""
+        """The cell that failed last; None when no cell has failed."""
         return max(
             (cell for cell in self.cells if cell.error_line),
             key=lambda cell: (cell.execution_count, cell.number),
@@ -103,7 +103,7 @@ class NotebooksOverview:
 
 
 class NotebookSources(Protocol):
-    """The fields of `Surroundings` that this module needs."""
+    """The fields of `Surroundings` that this module needs. They are explained there."""
 
     @property
     def chat(self) -> str: ...
@@ -145,6 +145,7 @@ class RecentLooks:
             return ()
 
         async def look() -> tuple[Variable, ...]:
+            """Ask the kernel for all variables."""
             kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
             return (await kernel.variables(surroundings.chat, ())).variables if kernel is not None else ()
 
@@ -164,6 +165,7 @@ class RecentLooks:
             return ()
 
         async def look() -> tuple[Variable, ...]:
+            """Ask the kernel for the connections, with their tables."""
             kernel = await find_active_kernel(surroundings.kernel, surroundings.kernels, surroundings.notebooks)
             return (await kernel.variables(surroundings.chat, names)).variables if kernel is not None else ()
 

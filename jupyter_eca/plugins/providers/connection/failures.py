@@ -83,6 +83,7 @@ _BUDGET_USED_UP = (
 _FAILED = "{url} failed with status {status}{reason}. Ask again in a minute, or " + _OTHER_MODEL + "."
 _REFUSED = "{url} answered with status {status}{reason}. Check `providers.{provider}`, or " + _OTHER_MODEL + "."
 
+# Added to a message if the server says when it takes requests again. The number is in minutes.
 _WAIT_SENTENCE = " It will take them again in {:.0f} min."
 
 # A timeout, a conflict and a rate limit are temporary, and so is every status from 500 on.

@@ -47,7 +47,7 @@ def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
 
 
 def _parse_seconds(value: str, now: float) -> float | None:
-    """Return the seconds to wait for a number, a span or a date."""
+    """Return the seconds to wait for a number, a span or a date; None for any other text."""
     value = value.strip()
     if (number := _parse_number(value)) is not None:
         if number > _EPOCH * 1000:

@@ -314,7 +314,8 @@ class Logins:
 
 
 def _choose_cost(model_config: ModelConfig | None, listed: tuple[float, float] | None) -> wire.ModelCost | None:
-    """Return the user's own rates, or those of the price list if there are none."""
+    """Return the user's own rates, or those of the price list if there are none; None if there are none there either.
+    `listed` are the rates of the price list: US dollars for a million tokens of input and of output."""
     if model_config is not None and model_config.cost is not None:
         listed = model_config.cost.input, model_config.cost.output
     return None if listed is None else wire.ModelCost(input=listed[0], output=listed[1])
@@ -385,8 +386,8 @@ def _parse_url(data: Mapping[str, str]) -> str | None:
 
 
 async def _try_key(label: str, plug: Keyed, settings: ProviderConfig) -> str | None:
-    """Try a key. Return a remark for the user if it could not be tried. Raises: LocalError when the server rejects
-    it."""
+    """Try a key. Return None if it works, or a remark for the user if it could not be tried. Raises: LocalError when
+    the server rejects it."""
     try:
         await plug.check(settings)
     except ProviderError as error:

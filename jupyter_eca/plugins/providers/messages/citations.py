@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Brackets and white space, which are replaced by one blank.
 _BRACKETS = re.compile(r"[\[\]\s]+")
 
 

@@ -46,6 +46,7 @@ class McpTool(Plain):
         from jupyter_eca.mcp_client.results import convert_tool_result
 
         async def call(connection: ServerConnection) -> ToolResult:
+            """Call the tool over this connection."""
             self._check_offered(connection)
             result = await connection.call_tool(
                 self.name, arguments, McpCaller(context.chat, context.call, context.report)
