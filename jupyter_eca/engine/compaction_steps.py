@@ -115,9 +115,10 @@ def _abandon_summary(
     final: bool = False,
     kind: FailureKind = FailureKind.OTHER,
 ) -> TurnSignal:
-    """Show why there is no summary. Return the signal that ends the turn, or that goes on without a summary.
+    """Show why there is no summary. Return the signal that ends the turn, or that continues it without a
+    summary.
 
-    The turn goes on if the next request may still fit into the context window. The conversation stays as it was.
+    The turn continues if the next request may still fit into the context window. The conversation stays as it was.
     `final` is whether every other request of the turn would fail too.
     """
     builder.update(summary_under_way=None)

@@ -51,7 +51,7 @@ class ChatState:
     setup: Setup = NO_SETUP
     """The model, the tools and the rules of the turn."""
     local: bool = False
-    """Whether the turn is a command of ours. The model never reads such a turn."""
+    """Whether the turn is a command of ours, such as `/help`. The model never reads such a turn."""
     history: History = ()
     """The conversation as the model will read it with the next request."""
     calls: tuple[ToolCall, ...] = ()

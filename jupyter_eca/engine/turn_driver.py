@@ -195,7 +195,7 @@ class TurnDriver:
         self.give_signal(TurnSignal.FULL if self.state.is_summary_due else TurnSignal.READY)
 
     def _add_contexts(self, message: Gathered | Steered) -> None:
-        """Add what was read of the contexts of a message to the conversation, behind the message."""
+        """Add the contexts of a message, as they were read, to the conversation after the message."""
         if message.context:
             progress = ProgressContent(state="running", text="Read what was pointed at")
             self.builder.emit(progress, Role.USER, aside=ContextAside(text=message.context))

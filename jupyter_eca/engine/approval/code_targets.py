@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
 
 # A text in quotes; its second group is the text. The pattern also matches a backslash outside of quotes with the
-# character behind it, because code with many `\"` would take too long otherwise.
+# character after it, because code with many `\"` would take too long otherwise.
 _QUOTED: Final = re.compile(r"""\\.|(["'])((?:(?!\1)[^\\\n]|\\.)+)\1""")
 # A cell that is a shell script as a whole. The group is the script.
 _SHELL_CELL: Final = re.compile(r"\s*%%(?:bash|sh|script|sx|system|!)[^\n]*\n(.*)", re.DOTALL)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _GIT_CONFIG_READS: Final = frozenset({"--get", "--get-all", "--list", "-l"})
 # A word may contain a path between these: `--file=x`, `a:b`, `@x`.
 _WORD_SEPARATOR: Final = re.compile(r"[=:,@]")
-# Options of one letter with a path directly behind them: the `-so` of `-so.eca/x`.
+# Options of one letter with a path directly after them: the `-so` of `-so.eca/x`.
 _SHORT_OPTIONS: Final = re.compile(r"-\w+(?=[.~/])")
 
 # Programs that change the current folder for the commands after them.
@@ -255,7 +255,7 @@ def _find_in_word(
     after_options = _SHORT_OPTIONS.sub("", bare, count=1) if bare.startswith("-") else bare
     if found := find_in_text(bare) or find_in_text(after_options):
         return found
-    # The word itself may be a path, or a part of it: behind an option, or between two separators.
+    # The word itself may be a path, or a part of it: after an option, or between two separators.
     parts = {bare, after_options, *_WORD_SEPARATOR.split(bare), *((bare[2:],) if bare.startswith("-") else ())}
     for path in guess_paths(sorted(parts)):
         names = expand_braces(path) if is_pattern else (path,)

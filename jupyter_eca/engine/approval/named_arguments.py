@@ -182,7 +182,7 @@ def _list_addresses(text: str) -> tuple[str, ...]:
 
 
 def _describe_path(path: str, resolve: Callable[[str], str]) -> str:
-    """Return the words for a path, to be put behind the name: ` in notes/`."""
+    """Return the words for a path, to be put after the name: ` in notes/`."""
     if len(path) > _MAX_PATH_CHARS or re.search(r"[\x00\r\n]", path):
         return f" {_as_json(path)}"
     return f" in {describe_folder(_quote(name_folder(resolve(path))))}"

@@ -12,7 +12,7 @@ and nothing has to be done for it.
     source now "x":     neither stands; somebody else has changed the cell
 
 The place of a cell is found by the order of the cells, not by an index, because other cells may have been added or
-deleted. A cell is put behind the nearest cell that was before it and that has not moved.
+deleted. A cell is put after the nearest cell that was before it and that has not moved.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def restore_order(changes: Iterable[RecordedChange]) -> tuple[str, ...]:
     """Return the ids of all cells that ever were in the notebook, in the order that they would have if no cell had been
     moved or deleted.
 
-    Each change knows the order before it. A cell that appears for the first time is put behind the cell before it.
+    Each change knows the order before it. A cell that appears for the first time is put after the cell before it.
     """
     order: list[str] = []
     moved: set[str] = set()

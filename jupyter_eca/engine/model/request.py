@@ -170,7 +170,7 @@ class ToolResultPart:
     rule: str = ""
     """The id of the user's rule, when `text` is the text of a rule; else empty. It is not sent to the vendor."""
     images: tuple[ImagePart, ...] = ()
-    """The pictures of the result. A provider whose API cannot have them in a result sends them behind the results."""
+    """The pictures of the result. A provider whose API cannot have them in a result sends them after the results."""
 
 
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart

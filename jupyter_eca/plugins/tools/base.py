@@ -232,7 +232,8 @@ class _Runnable(Protocol):
 
 
 class Tool(Protocol):
-    """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client lends."""
+    """A tool: a native one (`@tool`), a custom one, one of an MCP server, or one that a client offers and runs
+    itself."""
 
     @property
     def spec(self) -> ToolSpec:

@@ -192,7 +192,7 @@ TOOLS = (notebook_read, notebook_run_cells)
 async def _run_watched(
     notebooks: Notebooks, chat: str, path: str, ids: Sequence[str], watch: RunWatch
 ) -> NotebookRunResult:
-    """Run cells, and let the watch know all that they have put out when they have ended."""
+    """Run cells. When all have ended, pass the whole output of each cell to the watch."""
     done = await notebooks.run(chat, path, ids, watch)
     for cell in done.ran:
         watch.finish(cell.id, render_outputs(cell.outputs))

@@ -57,7 +57,8 @@ Changes = Annotated[
     list[ChangeStep],
     Field(description="Made in this order: numbers are those after the changes before; ids stay."),
 ]
-# Where cells cannot run, this argument is not offered, so all that is told of runs stands here.
+# Where cells cannot run, this argument is not offered. So only its description says something about runs, and the
+# docstring of the tool does not.
 Run = Annotated[
     bool,
     Field(

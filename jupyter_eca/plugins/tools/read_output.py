@@ -13,7 +13,7 @@ from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import FoundLines
 
-# The bytes that one call returns at most.
+# How many bytes one call returns, at most.
 MAX_LIMIT_BYTES = 40_000
 
 Id = Annotated[str, Field(description="The id that the shortened output names.")]

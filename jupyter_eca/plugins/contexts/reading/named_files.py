@@ -1,8 +1,8 @@
 """Finds the files that the user names in a message without the sign of a mention: "Rename `calc` in shop/prices.py".
 
-The model would have to read them first. Sent with the message, they save a request, which takes seconds. Only files are
-sent that the model may read without a question to the user, that are short, and whose present text the model does not
-know yet.
+Otherwise the model would have to read these files first. If they are sent with the message, this saves a request, which
+takes seconds. A file is sent only if it is short, the model may read it without a question to the user, and the model
+does not know its present text yet.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
         return refusal
     document, history = await open_notebook.read_document_with_history(surroundings, path)
     if document.find_cell(cell) is None:
-        # A cell that asks several questions has the number of the question behind its id.
+        # A cell that asks several questions sends the number of the question after its id.
         known = document.find_cell(cell.rpartition(".")[0])
         running = (other for other in document.cells if other.state is CellState.RUNNING)
         cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""

@@ -249,7 +249,7 @@ def _make_result(id: str, result: ToolResultPart | None) -> Block:
         return block | {"content": NO_RESULT, "is_error": True}
     text = result.text if result.text.strip() else NO_OUTPUT
     if result.error:
-        # Without its pictures: `_from_user` adds them behind the results.
+        # Without its pictures: `_from_user` adds them after the results.
         return block | {"content": text, "is_error": True}
     pictures = [piece for image in result.images for piece in _make_image(image)]
     return block | {"content": [{"type": "text", "text": text}, *pictures] if pictures else text}
