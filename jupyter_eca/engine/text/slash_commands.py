@@ -155,13 +155,13 @@ def _parse_declared(declaration: Any) -> CommandArgument | None:
     return CommandArgument(name=name, description=description, required=fields.get("required") is not False)
 
 
-def expand(template: str, called: CommandCall) -> str:
+def expand(template: str, command_call: CommandCall) -> str:
     """Return the prompt of a custom command, with the arguments filled into its template.
 
     If the template has no place for arguments, they are added at its end.
     """
     names = [match["name"] for match in _PLACE.finditer(template) if match["name"]]
-    values = bind_arguments(tuple(dict.fromkeys(names)), called.arguments)
+    values = bind_arguments(tuple(dict.fromkeys(names)), command_call.arguments)
 
     def fill(match: re.Match[str]) -> str:
         """Return the text for one place of the template; "" if the user has written no argument for it."""
@@ -169,11 +169,11 @@ def expand(template: str, called: CommandCall) -> str:
             return values.get(match["name"], "")
         if match["number"]:
             at = int(match["number"]) - 1
-            return called.arguments[at] if at < len(called.arguments) else ""
-        return called.text
+            return command_call.arguments[at] if at < len(command_call.arguments) else ""
+        return command_call.text
 
-    if _PLACE.search(template) is None and called.text:
-        return f"{template.rstrip()}\n\n{called.text}"
+    if _PLACE.search(template) is None and command_call.text:
+        return f"{template.rstrip()}\n\n{command_call.text}"
     return _PLACE.sub(fill, template)
 
 

@@ -276,7 +276,8 @@ def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
 
 
 def _shorten_path(files: Files, folder: Path, raw: bytes) -> str | None:
-    """Return the path of a file for the model, None for a file behind a link or outside of the workspace."""
+    """Return the path of a file for the model, None for a file behind a link or outside of the workspace. `raw` is the
+    name of the file as the program wrote it, relative to `folder`."""
     path = folder / os.fsdecode(raw)
     try:
         if files.resolve(str(path)) != path:

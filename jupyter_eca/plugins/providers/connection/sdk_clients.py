@@ -88,7 +88,7 @@ TIME_LIMITS = TimeLimits()
 
 
 def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
-    """Return the target if it is valid.
+    """Return the target if it is valid. `vendor` is the name of the provider in the error about a missing key.
 
     Raises: ProviderError. For such a target an SDK would raise an error that shows the key, or no error at all.
     """
@@ -110,7 +110,8 @@ def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> Requ
 
 
 def require_extra(extra: str, package: str, vendor: str) -> None:
-    """Check that the package of an extra is installed. Raises: ProviderError."""
+    """Check that the package of an extra is installed. An extra is a group of optional dependencies: it is named in
+    `pip install "jupyter-eca[EXTRA]"`. `vendor` is the name for the error. Raises: ProviderError."""
     try:
         installed = find_spec(package) is not None
     except ModuleNotFoundError:  # the package above it is missing
@@ -152,11 +153,11 @@ _clients: dict[_ClientKey, tuple[ClosableClient, AsyncGenerator[None]]] = {}
 
 
 async def get_client(
-    sdk: str, target: RequestTarget, time_limits: TimeLimits, make: Callable[[RequestTarget, TimeLimits], Client]
+    plug: str, target: RequestTarget, time_limits: TimeLimits, make: Callable[[RequestTarget, TimeLimits], Client]
 ) -> Client:
-    """Return the cached client, or make one. `make` runs in a thread, because the first import of an SDK takes
-    seconds."""
-    key = (asyncio.get_running_loop(), sdk, target.url, target.key, time_limits)
+    """Return the cached client, or make one. `plug` is the name of the provider plug, because each plug may make
+    clients of another class. `make` runs in a thread, because the first import of an SDK takes seconds."""
+    key = (asyncio.get_running_loop(), plug, target.url, target.key, time_limits)
     if key not in _clients:
         new_client = await asyncio.to_thread(make, target, time_limits)
         if key in _clients:

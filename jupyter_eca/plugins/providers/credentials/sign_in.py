@@ -351,7 +351,7 @@ def _describe_login(name: str, entry: CatalogEntry) -> wire.ProviderLogin:
 
 
 def _list_methods(name: str, entry: CatalogEntry, *, browser: bool = True) -> tuple[wire.LoginMethod, ...]:
-    """Return the methods of signing in. `browser` says whether the user has a browser."""
+    """Return the methods of signing in, the best one first. `browser` says whether the user has a browser."""
     is_vendor = name == "openai" or (name == entry.plug.name and not isinstance(entry.plug, Serves))
     typed = wire.LoginMethod(key=MANUAL if is_vendor else API_KEY, label=_LABEL)
     if browser and isinstance(entry.plug, SignsInByDevice):
