@@ -522,9 +522,9 @@ export class ReviewController {
     if (owner.kind === 'call') {
       const { id, chatId, parts = [], movePart, leftOut, changeCount, runsCells } = owner;
       const kept = parts.length - leftOut.length;
-      const approve = {
+      const approve: BarButton = {
         label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', kept, parts.length),
-        main: true,
+        isMain: true,
         act: () => {
           session.approve(id, false, chatId);
         }
