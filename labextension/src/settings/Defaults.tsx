@@ -22,9 +22,9 @@ interface DefaultsProps {
 export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps): React.ReactElement {
   const { trans } = useEnv();
   const { models } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [result, setListed] = React.useState<ConfigDefaultsResult>();
+  const [result, setResult] = React.useState<ConfigDefaultsResult>();
   React.useEffect(() => {
-    void session.requestOrShowError('config/defaults', {}).then(setListed);
+    void session.requestOrShowError('config/defaults', {}).then(setResult);
   }, [session]);
   return result === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
@@ -35,7 +35,7 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
       onSave={async params => {
         const result = await session.requestOrShowError('config/setDefault', params);
         if (result !== undefined) {
-          setListed(result);
+          setResult(result);
         }
         return result !== undefined;
       }}
@@ -100,6 +100,8 @@ interface DefaultProps extends Omit<Props, 'defaultsResult'> {
 /** Draws the form for one default: its field, a button that saves it, and the file that contains it. */
 function DefaultForm({ setting, models, onSave }: DefaultProps): React.ReactElement {
   const { trans } = useEnv();
+  // `own`: the user's own file decides about the value. `locked` and `limited` say why the user cannot change the
+  // value, or cannot raise it beyond a limit.
   const { name, file, own, locked, limited } = setting;
   const field = FIELDS[name];
   const storedValue = String(setting[field] ?? '');
@@ -129,9 +131,10 @@ function DefaultForm({ setting, models, onSave }: DefaultProps): React.ReactElem
     'agent.code.variant': trans.__('the default of the model'),
     'completion.model': trans.__('the default model')
   };
-  const listed = field === 'model' ? models : setting.choices;
+  const listedChoices = field === 'model' ? models : setting.choices;
   // The stored value may be the name of a model that is not available now.
-  const choices = storedValue === '' || listed.includes(storedValue) ? listed : [storedValue, ...listed];
+  const choices =
+    storedValue === '' || listedChoices.includes(storedValue) ? listedChoices : [storedValue, ...listedChoices];
   const fieldProps = {
     id,
     value: text,

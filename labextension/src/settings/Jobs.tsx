@@ -102,6 +102,7 @@ export function JobCard({ job, readOutput, onKill }: Props): React.ReactElement 
 }
 
 interface OutputProps extends Pick<Props, 'readOutput'> {
+  /** The id of the job. */
   readonly id: string;
   readonly status: JobStatus;
 }

@@ -1,6 +1,7 @@
 /**
- * Draws the form for an approval rule that the user adds or changes. A rule decides whether calls of a tool run without a question, need approval,
- * or are forbidden. The form describes in words what the rule will do, before the rule is written.
+ * Draws the form for an approval rule that the user adds or changes. A rule decides whether calls of a tool run without
+ * a question, need approval, or are forbidden. The form describes in words what the rule will do, before the rule is
+ * written.
  *
  * This module knows no session: `Rules.tsx` sends what the user has typed, and the server writes the rule.
  */
@@ -32,9 +33,11 @@ export interface RuleDraft {
   readonly scope: NonNullable<ApprovalsAddParams['scope']>;
 }
 
+/** A line of the form in which the user has typed nothing. */
 const EMPTY_MATCHER: MatcherDraft = { argument: '', pattern: '' };
 const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', matchers: [EMPTY_MATCHER], scope: 'workspace' };
 
+/** The patterns for each argument, by the names of the arguments. */
 type Matchers = Readonly<Record<string, readonly string[]>>;
 
 /** Return the draft of an existing rule, or of a new one. */
@@ -56,7 +59,8 @@ export function toDraft(rule: ApprovalRule | undefined): RuleDraft {
 /**
  * Return the rule of a draft. Return undefined if the tool is missing, or a line has only one of argument and pattern.
  *
- * An empty pattern is complete only if the rule that is changed, `old`, has it: it matches an argument without a value.
+ * `old` is the rule that is changed. An empty pattern matches an argument without a value. It is accepted only if `old`
+ * has an empty pattern for the argument. Otherwise the user has forgotten the pattern.
  */
 export function toRule(
   { decision, tool, matchers, scope }: RuleDraft,
@@ -86,10 +90,10 @@ export function findFileOfRule(
   rules: readonly ApprovalRule[],
   { decision, rule }: ApprovalsAddParams
 ): string | undefined {
-  const same = rules.filter(
+  const sameRules = rules.filter(
     other => other.own && other.agent === undefined && other.decision === decision && other.rule === rule
   );
-  return same.at(-1)?.files.at(-1);
+  return sameRules.at(-1)?.files.at(-1);
 }
 
 interface Props {
@@ -120,12 +124,14 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
     alwaysAsk: trans.__('needs approval each time'),
     deny: trans.__('is forbidden')
   };
-  const change = (fields: Partial<RuleDraft>): void => {
+  const changeDraft = (fields: Partial<RuleDraft>): void => {
     setError('');
     setDraft(before => ({ ...before, ...fields }));
   };
   const changeMatcher = (index: number, fields: Partial<MatcherDraft>): void => {
-    change({ matchers: draft.matchers.map((line, at) => (at === index ? { ...line, ...fields } : line)) });
+    changeDraft({
+      matchers: draft.matchers.map((line, position) => (position === index ? { ...line, ...fields } : line))
+    });
   };
   // A new rule has one of the first three. The fourth is for a rule that has it already.
   const choices = (['allow', 'ask', 'deny', 'alwaysAsk'] as const).filter(
@@ -156,7 +162,7 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
           list={`${id}-tools`}
           value={draft.tool}
           onChange={event => {
-            change({ tool: event.target.value });
+            changeDraft({ tool: event.target.value });
           }}
         />
       </label>
@@ -205,7 +211,7 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
           type="button"
           className="eca-Button"
           onClick={() => {
-            change({ matchers: [...draft.matchers, EMPTY_MATCHER] });
+            changeDraft({ matchers: [...draft.matchers, EMPTY_MATCHER] });
           }}
         >
           {trans.__('Another argument or pattern')}
@@ -220,7 +226,7 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
               name={`${id}-decision`}
               checked={draft.decision === decision}
               onChange={() => {
-                change({ decision });
+                changeDraft({ decision });
               }}
             />
             {decisions[decision]}
@@ -242,7 +248,7 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
         <select
           value={draft.scope}
           onChange={event => {
-            change({ scope: event.target.value === 'global' ? 'global' : 'workspace' });
+            changeDraft({ scope: event.target.value === 'global' ? 'global' : 'workspace' });
           }}
         >
           <option value="workspace">{trans.__('this workspace')}</option>

@@ -159,18 +159,18 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
 }
 
 /**
- * Read the server from the fields of the form. `field` returns the text of a field. The field `kind` says whether the
- * server is reached at a URL or started by a command. Return undefined when the headers or the variables of the
- * environment cannot be parsed.
+ * Return the server that the fields of the form describe. `getField` returns the text of the field with a name. The
+ * field `kind` says whether the server is reached at a URL or started by a command. Return undefined when the headers
+ * or the variables of the environment cannot be parsed.
  */
-export function readServer(field: (name: string) => string): McpAddServerParams | undefined {
-  const scope = field('scope') === 'workspace' ? 'workspace' : 'global';
-  const common = { name: field('name').trim(), scope } as const;
-  if (field('kind') === 'url') {
-    const headers = parsePairs(field('headers'));
-    return headers && { ...common, url: field('url').trim(), ...(Object.keys(headers).length > 0 && { headers }) };
+export function readServer(getField: (name: string) => string): McpAddServerParams | undefined {
+  const scope = getField('scope') === 'workspace' ? 'workspace' : 'global';
+  const common = { name: getField('name').trim(), scope } as const;
+  if (getField('kind') === 'url') {
+    const headers = parsePairs(getField('headers'));
+    return headers && { ...common, url: getField('url').trim(), ...(Object.keys(headers).length > 0 && { headers }) };
   }
-  const env = parsePairs(field('env'));
-  const [command = '', ...args] = splitWords(field('command'));
+  const env = parsePairs(getField('env'));
+  const [command = '', ...args] = splitWords(getField('command'));
   return env && { ...common, command, args, ...(Object.keys(env).length > 0 && { env }) };
 }

@@ -10,8 +10,8 @@
  */
 export function splitWords(line: string): readonly string[] {
   // A word consists of plain characters, characters after a backslash, and texts in quotes.
-  const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
-  return [...found].map(([word]) =>
+  const matches = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g);
+  return [...matches].map(([word]) =>
     // Backslashes and quotes are removed. In double quotes a backslash counts only before a quote or a backslash.
     word.replace(
       /\\(.)|"((?:[^"\\]|\\.)*)"|'([^']*)'/g,
@@ -29,7 +29,7 @@ export function joinWords(words: readonly string[]): string {
 /** Parse lines of `NAME=value` or `Name: value`. Return undefined when a line has another form. */
 export function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
   const lines = text.split('\n').filter(line => line.trim() !== '');
-  const found = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));
-  const all = found.map(match => [match?.[1] ?? '', match?.[2] ?? ''] as const);
-  return found.includes(null) ? undefined : Object.fromEntries(all);
+  const matches = lines.map(line => /^\s*([\w-]+)\s*[=:]\s*(.*?)\s*$/.exec(line));
+  const pairs = matches.map(match => [match?.[1] ?? '', match?.[2] ?? ''] as const);
+  return matches.includes(null) ? undefined : Object.fromEntries(pairs);
 }
