@@ -29,7 +29,9 @@ export interface ReviewCounts {
 export interface ReviewBarActions {
   /** Goes to the next change (1) or the previous one (-1). */
   readonly goTo: (direction: 1 | -1) => void;
+  /** Keeps all changes that were made. */
   readonly keepAll: () => void;
+  /** Undoes all changes that were made. */
   readonly undoAll: () => void;
 }
 

@@ -2,7 +2,8 @@
  * Lists the stops in a notebook, and finds the next and the previous one. A stop is a place to which the user goes with
  * the buttons *Next change* and *Previous change*. The stops are in the order of the cells. Pure.
  *
- * This module knows no cell and no editor: `overview.ts` goes to the stops.
+ * A note is one change at one cell, about which the user decides (`notes.ts`). The cell at which a note is shown is its
+ * anchor. This module knows no cell and no editor: `overview.ts` goes to the stops.
  */
 
 import type { Note } from './notes';
@@ -25,7 +26,10 @@ interface ShownNote {
   readonly hunks: readonly { readonly id: number; readonly from: number }[] | undefined;
 }
 
-/** List the stops of a notebook from its top to its end: one for each hunk, and one for each note without hunks. */
+/**
+ * List the stops of a notebook from its top to its end: one for each hunk, and one for each note without hunks. At the
+ * same cell, a note about a cell below the anchor comes last.
+ */
 export function listStops(notes: readonly ShownNote[]): readonly Stop[] {
   return notes
     .toSorted(
@@ -75,6 +79,6 @@ export function findStop(
     return wrap(current + direction);
   }
   const following = stops.findIndex(stop => stop.cellIndex >= cellIndex);
-  const next = isInCell && lastShown !== undefined ? lastShown.index : following < 0 ? stops.length : following;
-  return wrap(direction === 1 ? next : next - 1);
+  const nextIndex = isInCell && lastShown !== undefined ? lastShown.index : following < 0 ? stops.length : following;
+  return wrap(direction === 1 ? nextIndex : nextIndex - 1);
 }

@@ -24,7 +24,8 @@ export function addReviewCommands(
   review: ReviewController,
   trans: TranslationBundle
 ): void {
-  const labels: Readonly<Record<string, readonly [string, (panel: NotebookPanel) => void]>> = {
+  // For each command: its label, and the function that it calls with the active notebook.
+  const reviewCommands: Readonly<Record<string, readonly [string, (panel: NotebookPanel) => void]>> = {
     'eca:next-change': [trans.__('Go to the Next Change of the Assistant'), panel => void review.goTo(panel, 1)],
     'eca:previous-change': [
       trans.__('Go to the Previous Change of the Assistant'),
@@ -33,7 +34,7 @@ export function addReviewCommands(
     'eca:keep-all-changes': [trans.__('Keep All Changes in this Notebook'), panel => void review.keepAll(panel)],
     'eca:undo-all-changes': [trans.__('Undo All Changes in this Notebook'), panel => void review.undoAll(panel)]
   };
-  for (const [command, [label, act]] of Object.entries(labels)) {
+  for (const [command, [label, act]] of Object.entries(reviewCommands)) {
     commands.addCommand(command, {
       label,
       describedBy: { args: { type: 'object', properties: {} } },
@@ -58,7 +59,9 @@ export function addReviewCommands(
   const handleKey = (event: KeyboardEvent): void => {
     if (event.target instanceof Element && event.target.closest('[data-lm-suppress-shortcuts]') !== null) {
       const pressed = getKeystroke(event);
-      const binding = commands.keyBindings.find(({ command, keys }) => command in labels && String(keys) === pressed);
+      const binding = commands.keyBindings.find(
+        ({ command, keys }) => command in reviewCommands && String(keys) === pressed
+      );
       if (binding !== undefined) {
         event.preventDefault();
         void commands.execute(binding.command, binding.args);

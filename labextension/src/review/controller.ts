@@ -47,6 +47,7 @@ interface ReviewedEdit {
   readonly diff: CellDiff;
   /** The cell in the shared model of its notebook. */
   readonly cell: ISharedCell;
+  /** How the hunks are drawn. */
   readonly style: HunkStyle;
   /** Whether the server knows that all hunks are decided. */
   isReported: boolean;
@@ -256,8 +257,8 @@ export class ReviewController {
     const bar = this.bars.get(cell)?.get(note.key) ?? new CellBar(this.trans.__('Changes of the assistant'));
     bar.fill(this.buildContent(note, cell, edit));
     if (!isSettled) {
-      const open = { note, cell, bar, hunks: edit?.diff.hunks };
-      this.openNotes.set(panel, [...(this.openNotes.get(panel) ?? []), open]);
+      const openNote = { note, cell, bar, hunks: edit?.diff.hunks };
+      this.openNotes.set(panel, [...(this.openNotes.get(panel) ?? []), openNote]);
     }
     shownBars.set(cell, (shownBars.get(cell) ?? new Map<string, CellBar>()).set(note.key, bar));
     void cell.ready.then(
@@ -329,8 +330,9 @@ export class ReviewController {
    */
   private createStyle(panel: NotebookPanel, { owner }: EditNote, diff: CellDiff): HunkStyle {
     const { trans } = this;
-    // The notebook gets the focus first, because the button that has the focus is removed. In its edit mode a notebook
-    // passes the focus to the editor. In its command mode it does nothing while something in the cell has the focus.
+    // Return a function that gives the focus to the notebook and then calls `act`. The button that has the focus is
+    // removed, so the notebook gets the focus first. In its edit mode a notebook passes the focus to the editor. In its
+    // command mode it does nothing while something in the cell has the focus.
     const withNotebookFocus = (act: (id: number) => void) => (id: number) => {
       const { content } = panel;
       content.activate();
@@ -406,15 +408,15 @@ export class ReviewController {
    * `changedCellIds` has the ids of the cells that have finished changes now.
    */
   private removeDecidedMarks(changedCellIds: ReadonlyMap<string, string>): void {
-    const undecided = new Set(changedCellIds.values());
-    const decided = new Set(
-      [...this.changedCellIds].flatMap(([key, id]) => (changedCellIds.has(key) || undecided.has(id) ? [] : [id]))
+    const undecidedCellIds = new Set(changedCellIds.values());
+    const decidedCellIds = new Set(
+      [...this.changedCellIds].flatMap(([key, id]) => (changedCellIds.has(key) || undecidedCellIds.has(id) ? [] : [id]))
     );
     this.changedCellIds = changedCellIds;
-    if (decided.size > 0) {
+    if (decidedCellIds.size > 0) {
       this.tracker.forEach(({ content }) => {
         content.widgets.forEach(cell => {
-          if (decided.has(cell.model.id)) {
+          if (decidedCellIds.has(cell.model.id)) {
             this.notebooks.marks.remove(cell);
           }
         });
@@ -447,27 +449,27 @@ export class ReviewController {
         ? this.addWarning(this.describeWholeCall(this.describeProposal(note, cell), note.owner), note.owner.loads)
         : this.describeChange(note, edit);
     const tone = getTone(note);
-    const hidden = edit !== undefined && isSourceHidden(cell);
-    const buttons = [...(hidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
+    const isHidden = edit !== undefined && isSourceHidden(cell);
+    const buttons = [...(isHidden ? [this.createShowButton(cell)] : []), ...this.listButtons(note, edit)];
     return { tone, description, buttons, ...(source !== undefined && { source }) };
   }
 
   /** Add a warning to a description: what the page loads as soon as it shows the cell, for example a remote image. */
-  private addWarning(words: string, loads: string | undefined): string {
+  private addWarning(description: string, loads: string | undefined): string {
     return loads === undefined
-      ? words
-      : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', words, toExactText(loads));
+      ? description
+      : this.trans.__('%1. As soon as the cell is shown, the page loads: %2', description, toExactText(loads));
   }
 
   /** Add to a description what else the same call does. Such a call is approved in the chat, which shows all of it. */
-  private describeWholeCall(words: string, { changeCount, runsCells }: CallOwner): string {
+  private describeWholeCall(description: string, { changeCount, runsCells }: CallOwner): string {
     const { trans } = this;
     if (changeCount > 1) {
       return runsCells
-        ? trans.__('%1. It is one of %2 changes, after which cells run: decide in the chat.', words, changeCount)
-        : trans.__('%1. It is one of %2 changes: decide in the chat.', words, changeCount);
+        ? trans.__('%1. It is one of %2 changes, after which cells run: decide in the chat.', description, changeCount)
+        : trans.__('%1. It is one of %2 changes: decide in the chat.', description, changeCount);
     }
-    return runsCells ? trans.__('%1, and run it: decide in the chat.', words) : words;
+    return runsCells ? trans.__('%1, and run it: decide in the chat.', description) : description;
   }
 
   /** Describe a change that waits for approval. */
@@ -485,8 +487,8 @@ export class ReviewController {
       case 'delete':
         return trans.__('The assistant wants to delete this cell');
       case 'move': {
-        const words = trans.__('The assistant wants to move this cell from place %1 to %2', note.from, note.to);
-        return isLeftOut(note.owner) ? trans.__('Left out: %1', words) : words;
+        const description = trans.__('The assistant wants to move this cell from place %1 to %2', note.from, note.to);
+        return isLeftOut(note.owner) ? trans.__('Left out: %1', description) : description;
       }
     }
   }
@@ -521,16 +523,16 @@ export class ReviewController {
     const { owner } = note;
     if (owner.kind === 'call') {
       const { id, chatId, parts = [], movePart, leftOut, changeCount, runsCells } = owner;
-      const kept = parts.length - leftOut.length;
+      const keptCount = parts.length - leftOut.length;
       const approve: BarButton = {
-        label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', kept, parts.length),
+        label: leftOut.length === 0 ? trans.__('Approve') : trans.__('Approve %1 of %2 parts', keptCount, parts.length),
         isMain: true,
         act: () => {
           session.approve(id, false, chatId);
         }
       };
       return [
-        ...((leftOut.length > 0 && kept === 0) || changeCount > 1 || runsCells ? [] : [approve]),
+        ...((leftOut.length > 0 && keptCount === 0) || changeCount > 1 || runsCells ? [] : [approve]),
         ...(movePart === undefined ? [] : [this.createLeaveOutButton(owner, movePart)]),
         {
           label: trans.__('Reject'),
@@ -562,7 +564,7 @@ export class ReviewController {
     ];
   }
 
-  /** Create the button that leaves a move out of a proposal, or includes it again. */
+  /** Create the button that leaves a move out of a proposal, or includes it again. `part` is the index of its part. */
   private createLeaveOutButton(owner: CallOwner, part: number): BarButton {
     const { trans } = this;
     const leavesOut = !isLeftOut(owner);
@@ -574,7 +576,7 @@ export class ReviewController {
     };
   }
 
-  /** Leave a part out of a waiting call, or include it again. */
+  /** Leave a part out of a waiting call (`leavesOut`), or include it again. `part` is the index of the part. */
   private leaveOut({ id: call, chatId }: CallOwner, part: number, leavesOut: boolean): void {
     const others = this.findLeftOut(chatId, call).filter(other => other !== part);
     this.session.leaveOut(call, leavesOut ? [...others, part].sort((a, b) => a - b) : others, chatId);
@@ -582,18 +584,18 @@ export class ReviewController {
 
   /** Keep the changes of these notes. Proposed changes are left as they are. */
   private async keep(notes: readonly { readonly note: Note }[]): Promise<void> {
-    const whole = new ChangesByChat();
+    const wholeChanges = new ChangesByChat();
     for (const { note } of notes) {
       const { owner, key } = note;
       const edit = this.edits.get(key);
       if (owner.kind === 'changes' && edit === undefined) {
-        whole.add(owner.chatId, owner.changes);
+        wholeChanges.add(owner.chatId, owner.changes);
       } else if (owner.kind === 'changes') {
         // When its last hunk is kept, the server is informed: see `reportDecision`.
         edit?.diff.dropAll();
       }
     }
-    await whole.forEachChat((changes, chatId) => keepChanges(this.session, changes, chatId));
+    await wholeChanges.forEachChat((changes, chatId) => keepChanges(this.session, changes, chatId));
   }
 
   /**
@@ -604,7 +606,7 @@ export class ReviewController {
    * hunks.
    */
   private async undo(notes: readonly { readonly note: Note }[]): Promise<void> {
-    const whole = new ChangesByChat();
+    const wholeChanges = new ChangesByChat();
     for (const { note } of notes) {
       const { owner, key } = note;
       if (owner.kind === 'changes') {
@@ -613,13 +615,13 @@ export class ReviewController {
         const isWhole =
           edit === undefined || (!edit.diff.hasDecisions && edit.diff.text === changes.at(-1)?.text?.after);
         if (isWhole && changes.every(({ refused }) => refused === undefined) && this.isIdle(chatId)) {
-          whole.add(chatId, changes);
+          wholeChanges.add(chatId, changes);
         } else {
           edit?.diff.applyAll();
         }
       }
     }
-    await whole.forEachChat((changes, chatId) => undoChanges(this.session, changes, chatId));
+    await wholeChanges.forEachChat((changes, chatId) => undoChanges(this.session, changes, chatId));
   }
 
   /** Whether a turn is running in a chat that made one of these changes. Proposed changes do not count. */

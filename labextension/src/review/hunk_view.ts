@@ -40,6 +40,7 @@ export interface HunkStyle {
     readonly takeInLabel: string;
     /** The note at a hunk that is left out. */
     readonly note: string;
+    /** Called with the id of the hunk, and with whether it is to be left out. */
     readonly act: (id: number, isLeftOut: boolean) => void;
   };
 }
@@ -62,9 +63,9 @@ const decorationField = StateField.define<DecorationSet>({
  */
 export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkStyle): void {
   // The text of the editor may already be shorter than the text for which the hunks were computed.
-  const fits = hunks.filter(({ to }) => to <= view.state.doc.length);
+  const fittingHunks = hunks.filter(({ to }) => to <= view.state.doc.length);
   if (view.state.field(decorationField, false) === undefined) {
-    if (fits.length === 0) {
+    if (fittingHunks.length === 0) {
       return;
     }
     view.dispatch({ effects: StateEffect.appendConfig.of(decorationField) });
@@ -72,7 +73,7 @@ export function drawHunks(view: EditorView, hunks: readonly Hunk[], style: HunkS
   view.dispatch({
     effects: setDecorations.of(
       Decoration.set(
-        fits.flatMap(hunk => decorateHunk(view.state, hunk, style)),
+        fittingHunks.flatMap(hunk => decorateHunk(view.state, hunk, style)),
         // CodeMirror has to sort them.
         true
       )
@@ -100,19 +101,22 @@ export function revealHunk(view: EditorView, { id, from }: Hunk): Promise<HTMLEl
 /** Two texts with more characters than this, together, are not compared letter by letter: it would take too long. */
 const MAX_COMPARED_LENGTH = 5000;
 
-/** Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. */
+/**
+ * Return the decorations of a hunk: coloured lines, marks for changed letters, and the other text as a widget. `doc` is
+ * the text of the editor.
+ */
 function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range<Decoration>[] {
   const tone = style.side === 'made' ? 'added' : 'removed';
   const { from, to } = hunk;
-  const own = doc.sliceString(from, to);
+  const ownText = doc.sliceString(from, to);
   const decorations: Range<Decoration>[] = [];
-  // The ranges of letters that differ: `fromA` and `toA` in `own`, `fromB` and `toB` in the other text.
-  const changes = isComparable(own, hunk.otherText) ? presentableDiff(own, hunk.otherText) : [];
+  // The ranges of letters that differ: `fromA` and `toA` in `ownText`, `fromB` and `toB` in the other text.
+  const changes = isComparable(ownText, hunk.otherText) ? presentableDiff(ownText, hunk.otherText) : [];
   // The lines of a hunk that is left out of a proposal are not coloured, because they stay as they are.
-  if (own !== '' && hunk.isLeftOut !== true) {
+  if (ownText !== '' && hunk.isLeftOut !== true) {
     // A line break at the beginning belongs to the line before the hunk, which is not coloured.
-    const start = own.startsWith('\n') ? from + 1 : from;
-    const last = doc.lineAt(own.endsWith('\n') && to > start ? to - 1 : to);
+    const start = ownText.startsWith('\n') ? from + 1 : from;
+    const last = doc.lineAt(ownText.endsWith('\n') && to > start ? to - 1 : to);
     for (let line = doc.lineAt(start); ; line = doc.line(line.number + 1)) {
       decorations.push(Decoration.line({ class: `eca-Hunk-line eca-mod-${tone}` }).range(line.from));
       if (line.number >= last.number) {
@@ -129,33 +133,33 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
   const widget = new OtherTextWidget(hunk, style, parts);
   // In CodeMirror the side 1 is below the line of the offset, and -1 above it.
   decorations.push(
-    Decoration.widget({ widget, block: true, side: isBelow(hunk, own, style) ? 1 : -1 }).range(
-      findOffset(doc, hunk, own, style)
+    Decoration.widget({ widget, block: true, side: isBelow(hunk, ownText, style) ? 1 : -1 }).range(
+      findOffset(doc, hunk, ownText, style)
     )
   );
   return decorations;
 }
 
 /** Whether the text of a hunk and the other text are compared letter by letter: neither is empty or too long. */
-function isComparable(own: string, other: string): boolean {
-  return own !== '' && other !== '' && own.length + other.length < MAX_COMPARED_LENGTH;
+function isComparable(ownText: string, other: string): boolean {
+  return ownText !== '' && other !== '' && ownText.length + other.length < MAX_COMPARED_LENGTH;
 }
 
 /**
- * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. `own` is the
- * text of the hunk in the editor. If it is empty, the hunk inserts lines: below the present line if they begin with a
- * line break, otherwise above it.
+ * Whether the other text is shown below the lines of the hunk. An old text is shown above the new text. `ownText` is
+ * the text of the hunk in the editor. If it is empty, the hunk inserts lines: below the present line if they begin with
+ * a line break, otherwise above that line.
  */
-function isBelow({ otherText }: Hunk, own: string, { side }: HunkStyle): boolean {
-  return own === '' ? otherText.startsWith('\n') : side === 'proposed';
+function isBelow({ otherText }: Hunk, ownText: string, { side }: HunkStyle): boolean {
+  return ownText === '' ? otherText.startsWith('\n') : side === 'proposed';
 }
 
 /** Return the offset in the document at which the other text is shown. */
-function findOffset(doc: Text, hunk: Hunk, own: string, style: HunkStyle): number {
-  if (!isBelow(hunk, own, style)) {
-    return doc.lineAt(own.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
+function findOffset(doc: Text, hunk: Hunk, ownText: string, style: HunkStyle): number {
+  if (!isBelow(hunk, ownText, style)) {
+    return doc.lineAt(ownText.startsWith('\n') ? hunk.from + 1 : hunk.from).from;
   }
-  return doc.lineAt(own.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
+  return doc.lineAt(ownText.endsWith('\n') ? hunk.to - 1 : hunk.to).to;
 }
 
 /** The widget that each element shows now. CodeMirror keeps an element when a new widget can use it. */
@@ -278,18 +282,18 @@ class OtherTextWidget extends WidgetType {
     const pre = document.createElement('pre');
     // One line break at the beginning or at the end is not shown, because it would look like an empty line.
     const [start, end] = [Number(otherText.startsWith('\n')), otherText.length - Number(/[^]\n$/.test(otherText))];
-    let at = start;
+    let position = start;
     for (const [from, to] of this.parts) {
-      const [first, last] = [Math.max(from, at), Math.min(to, end)];
+      const [first, last] = [Math.max(from, position), Math.min(to, end)];
       if (first < last) {
         const part = document.createElement('span');
         part.className = 'eca-Hunk-part';
         part.textContent = toExactText(otherText.slice(first, last));
-        pre.append(toExactText(otherText.slice(at, first)), part);
-        at = last;
+        pre.append(toExactText(otherText.slice(position, first)), part);
+        position = last;
       }
     }
-    pre.append(toExactText(otherText.slice(at, end)));
+    pre.append(toExactText(otherText.slice(position, end)));
     return pre;
   }
 }

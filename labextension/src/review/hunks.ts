@@ -41,7 +41,8 @@ export type Delta = readonly { readonly retain?: number; readonly insert?: unkno
 /**
  * The most distinct lines that two texts may have together, if they are to be compared line by line. Lines that are
  * equal count once. For the comparison, each distinct line is encoded as one character, whose code is the number of the
- * line. Characters from this code on are surrogates: only a pair of them is a character, so they cannot stand for lines.
+ * line. Characters from this code on are surrogates: only a pair of them is a character, so they cannot stand for
+ * lines.
  */
 const MAX_DISTINCT_LINES = 0xd800;
 
@@ -100,10 +101,11 @@ function diffLines(lines: readonly string[], otherLines: readonly string[]): rea
  * `[{ retain: 1 }, { insert: 'X' }, { delete: 1 }]`.
  */
 export function computeDelta(before: string, after: string): Delta {
-  let at = 0;
+  // The offset in `before` up to which the delta has been computed.
+  let offset = 0;
   return diff(before, after).flatMap(({ fromA, toA, fromB, toB }) => {
-    const retain = fromA - at;
-    at = toA;
+    const retain = fromA - offset;
+    offset = toA;
     return [{ retain }, { insert: after.slice(fromB, toB) }, { delete: toA - fromA }];
   });
 }
@@ -136,7 +138,7 @@ export function mapHunks(textWithHunks: TextWithHunks, delta: Delta): TextWithHu
 /** Return the hunk after `length` characters were inserted at the offset `at`. `text` is the text before that. */
 function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hunk {
   const { from, to, otherText } = hunk;
-  const own = text.slice(from, to);
+  const ownText = text.slice(from, to);
   const moved = { ...hunk, from: from + length, to: to + length };
   if (at < from) {
     return moved;
@@ -144,16 +146,16 @@ function mapInsertion(hunk: Hunk, text: string, at: number, length: number): Hun
   if (at > to) {
     return hunk;
   }
-  if (own === '') {
+  if (ownText === '') {
     // The hunk inserts lines here. They come before the line that begins here or, with a leading line break, after the
     // line that ends here.
     return otherText.startsWith('\n') ? moved : hunk;
   }
-  if (at === from && own.startsWith('\n')) {
+  if (at === from && ownText.startsWith('\n')) {
     // The hunk begins with the line break at the end of the line before it. The user has typed at the end of that line.
     return moved;
   }
-  return at === to && own.endsWith('\n') ? hunk : { ...hunk, to: to + length, isEdited: true };
+  return at === to && ownText.endsWith('\n') ? hunk : { ...hunk, to: to + length, isEdited: true };
 }
 
 /** Return the hunk after the characters from `start` up to, but not including, `end` were deleted. */

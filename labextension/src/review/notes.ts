@@ -11,7 +11,7 @@ import { ChangePart, ChatId, FileChangeDetails } from '../wire/protocol';
 import { Chat } from '../chat/state';
 
 /** A change that the assistant has made to a cell. */
-type CellChanged = Extract<Change, { readonly type: 'cell' }>;
+type CellChange = Extract<Change, { readonly type: 'cell' }>;
 
 /** A part of the edit of a cell. `index` is its place among the parts of the whole call. */
 export type CellPart = ChangePart & { readonly index: number };
@@ -21,6 +21,7 @@ export type Owner =
   | {
       readonly kind: 'call';
       readonly chatId: ChatId;
+      /** The id of the call. */
       readonly id: string;
       /** What the page would load as soon as it shows the changed cells, in words; undefined for nothing. */
       readonly loads?: string | undefined;
@@ -41,6 +42,7 @@ export type Owner =
   | {
       readonly kind: 'changes';
       readonly chatId: ChatId;
+      /** The changes of one cell, in the order in which they were made: see `findLastChain`. */
       readonly changes: readonly Change[];
       /** Whether no decision is needed, for example because all changes were approved before they were made. */
       readonly isSettled: boolean;
@@ -97,7 +99,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
   return listWaitingChanges(chat).flatMap(({ chatId, id, details, leftOut }) =>
     details.path !== path
       ? []
-      : (details.cells ?? []).flatMap((change, n) => {
+      : (details.cells ?? []).flatMap((change, index) => {
           const note = createProposalNote(cells, findFinalVersion(details, change));
           if (note === undefined || !canAddNote(id, note.kind, notesByCell.get(note.anchorId))) {
             return [];
@@ -119,7 +121,7 @@ function listProposals(path: string, cells: readonly CellSource[], chat: Chat): 
             changeCount: details.cells?.length ?? 0,
             runsCells: (details.runs ?? []).length > 0
           };
-          return [{ ...note, key: `call ${id} ${String(n)}`, owner }];
+          return [{ ...note, key: `call ${id} ${String(index)}`, owner }];
         })
   );
 }
@@ -174,6 +176,7 @@ function findFinalVersion({ cells = [] }: FileChangeDetails, change: ProposedCha
 /** A tool call that waits for approval, and that changes files or cells. */
 interface WaitingCall {
   readonly chatId: ChatId;
+  /** The id of the call. */
   readonly id: string;
   /** What the call would change. */
   readonly details: FileChangeDetails;
@@ -190,7 +193,9 @@ function listWaitingChanges({ id, status, blocks, subagents }: Chat): readonly W
     ? []
     : [
         ...listWaitingChangesIn(id, blocks),
-        ...Object.entries(subagents ?? {}).flatMap(([agent, part]) => listWaitingChangesIn(agent, part.blocks))
+        ...Object.entries(subagents ?? {}).flatMap(([subagentId, { blocks }]) =>
+          listWaitingChangesIn(subagentId, blocks)
+        )
       ];
 }
 
@@ -242,14 +247,14 @@ function listMadeChanges(
   cells: readonly CellSource[],
   { id: chatId, changes = [] }: Chat
 ): readonly Note[] {
-  const byCell = new Map<string, CellChanged[]>();
+  const byCell = new Map<string, CellChange[]>();
   for (const change of changes) {
     if (change.type === 'cell' && change.path === path) {
       byCell.set(change.cellId, [...(byCell.get(change.cellId) ?? []), change]);
     }
   }
-  return [...byCell].flatMap(([cellId, all]) => {
-    const chain = findLastChain(all);
+  return [...byCell].flatMap(([cellId, cellChanges]) => {
+    const chain = findLastChain(cellChanges);
     const note = createChangeNote(cells, cellId, chain);
     const key = `changes ${String(chatId)} ${chain.map(({ id }) => id).join(' ')}`;
     const isSettled = chain.every(change => change.settled === true);
@@ -263,9 +268,11 @@ function listMadeChanges(
  * Return the last changes of a cell that form a chain: each begins with the text that the change before it has left.
  * If somebody else changed the cell in between, the chain begins after that.
  */
-function findLastChain(all: readonly CellChanged[]): readonly CellChanged[] {
-  const start = all.findLastIndex((change, n) => n > 0 && change.text?.before !== all[n - 1]?.text?.after);
-  return all.slice(Math.max(start, 0));
+function findLastChain(changes: readonly CellChange[]): readonly CellChange[] {
+  const start = changes.findLastIndex(
+    (change, index) => index > 0 && change.text?.before !== changes[index - 1]?.text?.after
+  );
+  return changes.slice(Math.max(start, 0));
 }
 
 /**
@@ -275,7 +282,7 @@ function findLastChain(all: readonly CellChanged[]): readonly CellChanged[] {
 function createChangeNote(
   cells: readonly CellSource[],
   cellId: string,
-  chain: readonly CellChanged[]
+  chain: readonly CellChange[]
 ): PlacedNote | undefined {
   const [first, last] = [chain[0], chain.at(-1)];
   const index = cells.findIndex(({ id }) => id === cellId);
@@ -285,14 +292,14 @@ function createChangeNote(
   const { before } = first.text;
   const { after } = last.text;
   if (index < 0) {
-    // The cell is gone. A note is shown if the assistant has deleted it, and it did not insert it before.
+    // The cell is gone. A note is shown if the assistant has deleted the cell, but not if it had inserted it before.
     return before === undefined || after !== undefined
       ? undefined
       : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), kind: 'delete', source: before };
   }
   const place = { anchorId: cellId, isBelowAnchor: false };
   if (before === undefined || after === undefined) {
-    // A cell that the assistant deleted, and that is there again, needs no note.
+    // A cell that the assistant deleted, and that is in the notebook again, needs no note.
     return before === undefined ? { ...place, kind: 'insert' } : undefined;
   }
   if (before !== after) {

@@ -42,10 +42,10 @@ export interface OverviewActions extends Pick<ReviewBarActions, 'keepAll' | 'und
 export class NotebookOverview {
   /** The notes about which the user has to decide. */
   private notes: readonly OpenNote[] = [];
-  /** The places of their changes, in the order of the notebook. */
+  /** The places of the changes of these notes, in the order of the notebook: see `change_stops.ts`. */
   private stops: readonly Stop[] = [];
   /** The stop to which the user has gone last. */
-  private last: Position['lastShown'];
+  private lastShown: Position['lastShown'];
   /** See `ReviewCounts.busy`. */
   private busy = false;
   private readonly bar: ReviewBarWidget;
@@ -88,7 +88,7 @@ export class NotebookOverview {
 
   /** Go to the next change (1) or the previous one (-1): scroll to it and give it the focus. */
   async goTo(direction: 1 | -1): Promise<void> {
-    const position = { lastShown: this.last, cellIndex: this.panel.content.activeCellIndex };
+    const position = { lastShown: this.lastShown, cellIndex: this.panel.content.activeCellIndex };
     const index = findStop(this.stops, position, direction);
     if (index !== undefined) {
       await this.showStop(index);
@@ -106,14 +106,14 @@ export class NotebookOverview {
   /** Scroll to a stop and give it the focus. A cell whose source is hidden is unfolded. */
   private async showStop(index: number): Promise<void> {
     const stop = this.stops[index];
-    const open = this.notes.find(({ note }) => note.key === stop?.note.key);
-    if (stop === undefined || open === undefined) {
+    const openNote = this.notes.find(({ note }) => note.key === stop?.note.key);
+    if (stop === undefined || openNote === undefined) {
       return;
     }
-    this.last = { stop, index };
+    this.lastShown = { stop, index };
     this.bar.fill(this.countChanges());
     const { content } = this.panel;
-    const { cell, bar, hunks } = open;
+    const { cell, bar, hunks } = openNote;
     content.deselectAll();
     // In its edit mode a notebook gives the focus to the editor of the active cell again and again.
     content.mode = 'command';
@@ -132,7 +132,7 @@ export class NotebookOverview {
     };
     await focusChange();
     // After a long scroll Lab draws the cells again for some time, and the focus is lost each time.
-    for (let frame = 0; frame < WATCHED_FRAMES && this.last.stop === stop; frame++) {
+    for (let frame = 0; frame < WATCHED_FRAMES && this.lastShown.stop === stop; frame++) {
       await new Promise(requestAnimationFrame);
       if (document.activeElement === document.body || document.activeElement === cell.node) {
         await focusChange();
@@ -142,10 +142,11 @@ export class NotebookOverview {
 
   /** Return what the review bar shows. */
   private countChanges(): ReviewCounts {
-    const { stops, last, busy } = this;
+    const { stops, lastShown, busy } = this;
     const madeCount = stops.filter(({ note }) => note.owner.kind === 'changes').length;
-    const shown = last === undefined ? -1 : stops.findIndex(stop => isSameStop(stop, last.stop));
-    return { madeCount, proposedCount: stops.length - madeCount, shownNumber: shown < 0 ? undefined : shown + 1, busy };
+    const shownIndex = lastShown === undefined ? -1 : stops.findIndex(stop => isSameStop(stop, lastShown.stop));
+    const shownNumber = shownIndex < 0 ? undefined : shownIndex + 1;
+    return { madeCount, proposedCount: stops.length - madeCount, shownNumber, busy };
   }
 }
 

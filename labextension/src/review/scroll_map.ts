@@ -57,7 +57,8 @@ export class ScrollMap {
 
   /** Show a mark for each of these cells. */
   show(cells: readonly MarkedCell[]): void {
-    const isSame = cells.length === this.marks.length && cells.every((marked, n) => isSameMark(marked, this.marks[n]));
+    const isSame =
+      cells.length === this.marks.length && cells.every((marked, index) => isSameMark(marked, this.marks[index]));
     if (!isSame) {
       this.marks = cells.map(marked => ({ ...marked, node: this.createMark(marked) }));
       this.node.replaceChildren(...this.marks.map(({ node }) => node));
@@ -95,9 +96,10 @@ export class ScrollMap {
   private update(): void {
     const { outerNode, node } = this.notebook;
     const { scrollHeight, scrollTop, offsetWidth, clientWidth } = outerNode;
-    const outer = outerNode.getBoundingClientRect();
-    const inset = node.getBoundingClientRect().right - outer.right + offsetWidth - clientWidth;
-    const top = outer.top - scrollTop;
+    const outerBox = outerNode.getBoundingClientRect();
+    // The distance from the right edge of the frame to that of the notebook: the width of the scroll bar, for example.
+    const inset = node.getBoundingClientRect().right - outerBox.right + offsetWidth - clientWidth;
+    const top = outerBox.top - scrollTop;
     // All places are read before any is written. So the browser computes the layout of the page only once.
     const places = this.marks.map(mark => ({ mark, place: this.measure(mark.cell, top) }));
     this.node.style.insetInlineEnd = `${String(inset)}px`;
