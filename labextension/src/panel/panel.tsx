@@ -2,8 +2,7 @@
  * Creates the panel in Lab: the session, and the environment (`Env`) through which the views use Lab.
  *
  * This module is loaded when Lab is idle, or when the panel is first shown. It knows no menu and no command: those are
- * in `plugin.ts`.
- * `widget/index.tsx` does the same for a panel in the output of a cell.
+ * in `plugin.ts`. `widget/index.tsx` does the same for a panel in the output of a cell.
  */
 
 import { ServerConnection } from '@jupyterlab/services';
@@ -50,6 +49,7 @@ export interface PanelParts {
   /** Lab's renderers, for Markdown. */
   readonly rendermime: IRenderMimeRegistry;
   readonly translator: ITranslator;
+  /** The parts of Lab that find, open and run notebooks. */
   readonly lab: LabParts;
   /** The open notebooks, which the server reads and edits. */
   readonly notebooks: LiveNotebooks;
@@ -57,7 +57,7 @@ export interface PanelParts {
   readonly preferences: PreferenceStore;
   /** Opens the settings of the assistant, at a section if one is named. */
   readonly openSettings: (section?: string) => void;
-  /** Undefined where the page has no dialog for files. */
+  /** Lab's dialogs and functions for files; undefined where the page has none. */
   readonly documents: IDocumentManager | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Defines the plugin of the panel: it adds the panel to Lab, and the commands that open the panel.
  *
- * The panel itself (`panel.tsx`) is created when it is first shown. Its modules are loaded a little before, once Lab has
- * nothing else to do.
+ * The panel itself (`panel.tsx`) is created when it is first shown. Its modules are loaded a little before, once Lab
+ * has nothing else to do.
  */
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -75,13 +75,14 @@ function activate(
   const lab = { tracker, openPath, reveal, findFrontWidget, ...(executor && { executor }) };
   const page = new PageNotebooks(settings, lab);
   const importPanel = (): Promise<typeof import('./panel')> => import('./panel');
-  // When Lab is ready and the browser has nothing else to do, the modules of the panel are loaded. Then it opens in a
-  // third of the time. Safari does not say when it is idle, and loads them when the panel is opened.
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the types know no Safari
+  // When Lab is ready and the browser has nothing else to do, the modules of the panel are loaded. Then the panel opens
+  // in a third of the time. Safari does not report when it is idle. There the modules are loaded when the panel is
+  // opened. eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the types know no Safari
   void app.restored.then(() => window.requestIdleCallback?.(() => void importPanel()));
   const place = new PanelPlace(async () => {
     // For its first link the server has to load many modules. It does that while the panel is loaded here.
     const link = import('../wire/link').then(({ openLink }) => openLink(settings));
+    // The session handles the error of the link. Until it does, the browser must not report an unhandled rejection.
     link.catch(() => undefined);
     const [{ AssistantPanel }, notebooks] = await Promise.all([importPanel(), page.load()]);
     const openSettings = (section?: string): void =>

@@ -14,7 +14,9 @@ export interface WidgetModel {
   get(name: string): unknown;
   /** Sends a message to the kernel's end of the widget. */
   send(content: unknown): void;
+  /** Calls `callback` at each event of a kind, for example at each message of the kernel (`msg:custom`). */
   on(event: string, callback: (...args: never[]) => void): void;
+  /** Ends what `on` has begun. */
   off(event: string, callback: (...args: never[]) => void): void;
 }
 

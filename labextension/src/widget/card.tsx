@@ -53,7 +53,7 @@ function createEnv(): Env {
 
 /** Create the widget that anywidget shows as a card. */
 export function createCard(): Widget {
-  /** Undefined until anywidget has called `initialize`. */
+  /** What the views need; undefined until anywidget has called `initialize`. */
   let card: { readonly session: Session; readonly env: Env } | undefined;
   return {
     initialize: ({ model }) => {
@@ -116,23 +116,23 @@ class FocusReturn {
 
   /** If the card has the focus, give it to the cell in which the user continues. */
   focus(): void {
-    const own = this.el.closest<HTMLElement>('.jp-Cell');
-    if (own === null || !this.el.contains(document.activeElement)) {
+    const ownCell = this.el.closest<HTMLElement>('.jp-Cell');
+    if (ownCell === null || !this.el.contains(document.activeElement)) {
       return;
     }
     const cells = this.listCells();
-    const next = cells[cells.indexOf(own) + 1];
+    const next = cells[cells.indexOf(ownCell) + 1];
     const target =
-      this.previousCell !== undefined && cells.includes(this.previousCell) ? this.previousCell : (next ?? own);
+      this.previousCell !== undefined && cells.includes(this.previousCell) ? this.previousCell : (next ?? ownCell);
     this.previousCell = undefined;
     target.focus({ preventScroll: true });
   }
 
   /** Remember the active cell, unless it is the cell of the card. */
   private rememberActiveCell(): void {
-    const own = this.el.closest('.jp-Cell');
+    const ownCell = this.el.closest('.jp-Cell');
     const active = this.listCells().find(cell => cell.classList.contains('jp-mod-active'));
-    if (active !== undefined && active !== own) {
+    if (active !== undefined && active !== ownCell) {
       this.previousCell = active;
     }
   }

@@ -70,12 +70,12 @@ class SharedPanel {
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.isResumed = resumed;
-        this.showChatOfCells(chat, first);
+        this.showChatOfCells(chat, firstChatId);
         return link;
       }
     });
     // The chat that the session begins with, until the kernel has said which one to show.
-    const first = this.session.chat.id;
+    const firstChatId = this.session.chat.id;
     // A widget does not know the cells of the notebook around it, so its blocks of code cannot be inserted.
     const code = { place: undefined };
     this.env = {
@@ -126,21 +126,21 @@ class SharedPanel {
 
   /**
    * Show the chat of the notebook's cells (`chatId`, which is empty when there is none), unless the user has chosen
-   * another chat already. This happens before the connection is open, so that no question is sent to the chat `first`.
-   * What was typed there is moved to the new chat.
+   * another chat already. `firstChatId` is the chat with which the session began. This happens before the connection is
+   * open, so that no question is sent to that first chat. What was typed there is moved to the chat of the cells.
    *
    * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed
    * in the earlier chat of the cells is then moved as well.
    */
-  private showChatOfCells(chatId: string, first: ChatId): void {
+  private showChatOfCells(chatId: string, firstChatId: ChatId): void {
     const { chat } = this.session;
     // `seq` is the number of the last content. It is 0 in a chat in which nothing was sent.
-    if (chatId !== '' && chat.id === first && chat.seq === 0) {
+    if (chatId !== '' && chat.id === firstChatId && chat.seq === 0) {
       if (!this.isResumed) {
         this.drafts.move(this.storage.getChat() ?? chatId, chatId);
         this.storage.setChat(chatId);
       }
-      this.drafts.move(first, chatId);
+      this.drafts.move(firstChatId, chatId);
       this.session.dispatch({ type: 'shown', chatId });
     }
   }

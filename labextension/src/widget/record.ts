@@ -6,8 +6,8 @@
  * there the kernel folds the text. This module knows no chat: the kernel writes the record.
  */
 
-/** The element in which Lab and Notebook wrap each output. */
-const OUTPUT = '.jp-OutputArea-child';
+/** Selects the element in which Lab and Notebook wrap each output. */
+const OUTPUT_SELECTOR = '.jp-OutputArea-child';
 /** The CSS class that is set on the panel's output. It hides the next output, even when Lab draws that output again. */
 const LIVE_PANEL = 'eca-mod-live';
 
@@ -18,7 +18,7 @@ const LIVE_PANEL = 'eca-mod-live';
 export function hideRecord(el: HTMLElement, onResult: (hidden: boolean) => void): () => void {
   let panel: Element | null = null;
   const findRecord = (): boolean => {
-    panel = el.closest(OUTPUT);
+    panel = el.closest(OUTPUT_SELECTOR);
     panel?.classList.add(LIVE_PANEL);
     return Boolean(panel?.nextElementSibling);
   };
