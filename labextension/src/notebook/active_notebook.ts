@@ -145,12 +145,12 @@ function readCellPlace(panel: NotebookPanel): Place | undefined {
 function toContexts(panel: NotebookPanel): CursorContext[] {
   const cell = panel.content.activeCell;
   const editor = cell?.editor;
-  const top = { line: 0, character: 0 };
+  const cellStart = { line: 0, character: 0 };
   return [
     {
       type: 'cursor',
       path: panel.context.localPath,
-      position: editor ? readRange(editor) : { start: top, end: top },
+      position: editor ? readRange(editor) : { start: cellStart, end: cellStart },
       cell: cell?.model.id ?? ''
     }
   ];

@@ -15,7 +15,7 @@ const MARK = 'eca-mod-changed';
 /** The marks in all open notebooks. */
 export class ChangedMarks {
   /** The number of running calls of `pauseDuring`. While it is not 0, the assistant makes the changes and runs. */
-  private pauses = 0;
+  private pauseCount = 0;
   /** The cells whose changes are observed. */
   private readonly observed = new WeakSet<ISharedCell>();
 
@@ -37,11 +37,11 @@ export class ChangedMarks {
    * them.
    */
   pauseDuring<T>(work: () => T): T {
-    this.pauses++;
+    this.pauseCount++;
     try {
       return work();
     } finally {
-      this.pauses--;
+      this.pauseCount--;
     }
   }
 
@@ -66,7 +66,7 @@ export class ChangedMarks {
 
   /** Remove the mark of a cell that was run or edited, unless the assistant did that. */
   private removeUnlessPaused(cell: Cell): void {
-    if (this.pauses === 0) {
+    if (this.pauseCount === 0) {
       this.remove(cell);
     }
   }

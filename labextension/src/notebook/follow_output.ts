@@ -7,7 +7,7 @@
 import { Cell, CodeCell } from '@jupyterlab/cells';
 import type { IOutputModel } from '@jupyterlab/rendermime';
 
-/** The pause between two reports. Five a second are enough: a reader of growing text hardly sees more. */
+/** The pause between two reports, in milliseconds. Five reports a second are enough: a reader hardly sees more. */
 const PAUSE_MS = 200;
 
 /** The most characters that are reported, from the end of the output. A card shows a few lines of them. */

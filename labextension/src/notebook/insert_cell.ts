@@ -13,7 +13,7 @@ import { LOAD_LINE } from './load_extension';
 /** Finds this line in the source of a cell. */
 const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
 /** The source of the new cell: the user types the question into its second line. */
-const QUESTION = '%%eca\n';
+const QUESTION_SOURCE = '%%eca\n';
 
 /**
  * Insert a cell with `%%eca` below the active cell and put the cursor into it. If no cell of the notebook loads the
@@ -26,18 +26,18 @@ export async function insertQuestion(
 ): Promise<void> {
   const notebook = panel.content;
   if (!notebook.widgets.some(cell => LOAD_PATTERN.test(cell.model.sharedModel.source))) {
-    const loading = insertCell(notebook, findFirstCode(notebook), LOAD_LINE);
+    const loadingCells = insertCell(notebook, findFirstCode(notebook), LOAD_LINE);
     // Not awaited: the user can type while the kernel is still starting.
-    void NotebookActions.runCells(notebook, loading, panel.sessionContext, dialogs, translator);
+    void NotebookActions.runCells(notebook, loadingCells, panel.sessionContext, dialogs, translator);
   }
   const below = notebook.activeCellIndex + 1;
-  insertCell(notebook, below, QUESTION);
+  insertCell(notebook, below, QUESTION_SOURCE);
   await editCell(notebook, below);
 }
 
 /**
- * Return the index of the first code cell, or the place below the active cell. `%load_ext` stands before all other
- * code, so that it runs before every question when the notebook is run from its beginning.
+ * Return the index of the first code cell or, if there is none, the place below the active cell. `%load_ext` comes
+ * before all other code, so that it runs before every question when the notebook is run from its beginning.
  */
 function findFirstCode(notebook: Notebook): number {
   const index = notebook.widgets.findIndex(cell => cell.model.type === 'code');
@@ -45,8 +45,8 @@ function findFirstCode(notebook: Notebook): number {
 }
 
 /**
- * Insert a code cell, and return it in a list, as `runCells` takes cells. It is inserted into the shared model, so that
- * this can be undone and other users see the cell.
+ * Insert a code cell, and return it in a list, because `runCells` needs a list. The cell is inserted into the shared
+ * model, so that the user can undo this, and other users see the cell.
  */
 function insertCell(notebook: Notebook, index: number, source: string): Notebook['widgets'] {
   notebook.model?.sharedModel.insertCell(index, { cell_type: 'code', source, metadata: { trusted: true } });

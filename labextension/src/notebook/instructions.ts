@@ -107,8 +107,9 @@ export class ActiveInstructions implements InstructionsSource {
   /** Return the instructions. As long as nothing has changed, this is the same object, as React requires. */
   readonly current = (): NotebookInstructions | undefined => {
     const now = this.read();
-    const same = now?.path === this.last?.path && now?.text === this.last?.text && now?.trusted === this.last?.trusted;
-    if (!same) {
+    const isSame =
+      now?.path === this.last?.path && now?.text === this.last?.text && now?.trusted === this.last?.trusted;
+    if (!isSame) {
       this.last = now;
     }
     return this.last;

@@ -14,7 +14,7 @@ import type { Notebook } from '@jupyterlab/notebook';
 
 import { EditorDiagnostic, Severity } from '../wire/protocol';
 
-/** URIs are like `jupyter:folder/notebook.ipynb#cell-id`. */
+/** The scheme of the URIs of notebooks and cells. They are like `jupyter:folder/notebook.ipynb#cell-id`. */
 const SCHEME = 'jupyter:';
 
 /** What `@codemirror/lint` stores in a mark: several diagnostics or, before version 6.8, one diagnostic. */
@@ -57,15 +57,15 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
     // A facet is the key of a value in an editor's state. It is read from the editor's own class, because another copy
     // of CodeMirror has another facet.
     const { decorations } = view.constructor as typeof EditorView;
-    return listFindings(view.state, decorations).map(found =>
-      toDiagnostic(toUri(path, cell.model.id), view.state, found)
+    return listFindings(view.state, decorations).map(finding =>
+      toDiagnostic(toUri(path, cell.model.id), view.state, finding)
     );
   });
 }
 
 /** List the findings, each of them once. Where findings overlap, a finding has more than one mark. */
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
-  const found = new Set<Finding>();
+  const findings = new Set<Finding>();
   for (const set of state.facet(decorations)) {
     // Some extensions provide a function that computes the decorations. The lint package does not, so it is skipped.
     if (typeof set === 'function') {
@@ -75,12 +75,12 @@ export function listFindings(state: EditorState, decorations: typeof EditorView.
     while (mark.value !== null) {
       const { diagnostic, diagnostics } = mark.value.spec as LintMark;
       for (const finding of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {
-        found.add(finding);
+        findings.add(finding);
       }
       mark.next();
     }
   }
-  return [...found];
+  return [...findings];
 }
 
 /** Return a finding as the server reads it, with lines and columns that count from 0. `uri` is that of the cell. */
@@ -90,9 +90,11 @@ export function toDiagnostic(uri: string, state: EditorState, finding: Finding):
   return { uri, severity, source: source ?? 'editor', range, message };
 }
 
-/** Return the position of an offset. If the text has become shorter than that, return the position of its end. */
+/**
+ * Return the position of an offset. If the text has become shorter than that, return the position of the text's end.
+ */
 function toPosition({ doc }: EditorState, offset: number): { readonly line: number; readonly character: number } {
-  const at = Math.max(0, Math.min(offset, doc.length));
-  const line = doc.lineAt(at);
-  return { line: line.number - 1, character: at - line.from };
+  const validOffset = Math.max(0, Math.min(offset, doc.length));
+  const line = doc.lineAt(validOffset);
+  return { line: line.number - 1, character: validOffset - line.from };
 }

@@ -49,8 +49,9 @@ const OUR_METADATA = 'jupyter_eca';
 const WRITTEN = { written: true };
 
 /**
- * One step of a plan. Its indexes are valid when all steps before it are made. `marks`: note in the metadata of the
- * cell that the assistant has written in it.
+ * One step of a plan. Its indexes are valid when all steps before it are made. `source` sets the source of a cell, and
+ * `restore` gives a cell an earlier version of itself. `marks`: note in the metadata of the cell that the assistant has
+ * written in it.
  */
 export type Step =
   | { readonly kind: 'insert'; readonly index: number; readonly cell: NewCell | NotebookCell }
@@ -111,7 +112,8 @@ function planChange(draft: CellOutline[], change: NotebookChange): readonly Step
 
 /**
  * Plan to restore a cell as it was before a change. If it was deleted, it is inserted at `newIndex`. If it has another
- * type now, it is replaced, because a cell of the model cannot change its type.
+ * type now, it is replaced, because a cell of the model cannot change its type. `was` is the source that the cell must
+ * have now; undefined for a cell that was deleted.
  */
 function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was: string | undefined): readonly Step[] {
   if (was === undefined && !draft.some(({ id }) => id === cell.id)) {
@@ -127,7 +129,7 @@ function planPut(draft: CellOutline[], newIndex: number, cell: NotebookCell, was
   return [{ kind: 'delete', id: cell.id, index }, planInsert(draft, index, cell)];
 }
 
-/** Plan to insert a cell. An index outside of the notebook is replaced by the nearest possible index. */
+/** Plan to insert a cell at `index` or, if that is outside of the notebook, at the nearest possible index. */
 function planInsert(draft: CellOutline[], index: number, cell: NewCell | NotebookCell): Step {
   const place = Math.min(Math.max(index, 0), draft.length);
   const { id, cellType, source } = cell;
@@ -186,15 +188,15 @@ function getCell(draft: readonly CellOutline[], index: number): CellOutline {
 /** Make the steps of a plan, so that one undo takes all of them back. */
 export function applySteps(model: YNotebook, steps: readonly Step[]): void {
   // The ids of the cells whose sources change. Such a cell has an undo history of its own.
-  const written = new Set(
+  const changedCellIds = new Set(
     steps.flatMap(step => (step.kind === 'source' ? [step.id] : step.kind === 'restore' ? [step.cell.id] : []))
   );
   // The undo histories of these cells. The type of Lab's cells does not show them.
   const histories = model.cells.flatMap(cell => {
     const { undoManager } = cell as typeof cell & Pick<YNotebook, 'undoManager'>;
-    return written.has(cell.id) ? [undoManager] : [];
+    return changedCellIds.has(cell.id) ? [undoManager] : [];
   });
-  const onlySource = written.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
+  const onlySource = changedCellIds.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
   applyAsOneStep(model.undoManager, histories, onlySource, () => {
     makeSteps(model, steps);
   });
@@ -265,24 +267,28 @@ function markWritten(cell: ISharedCell | undefined): void {
  */
 function rewriteSource(cell: ISharedCell | undefined, source: string): void {
   const old = cell?.getSource() ?? '';
-  const shorter = Math.min(old.length, source.length);
+  const shorterLength = Math.min(old.length, source.length);
   // The number of equal characters at the beginning of both texts.
   let start = 0;
-  while (start < shorter && old[start] === source[start]) {
+  while (start < shorterLength && old[start] === source[start]) {
     start++;
   }
-  // The number of equal characters at the end.
-  let tail = 0;
-  while (tail < shorter - start && old[old.length - 1 - tail] === source[source.length - 1 - tail]) {
-    tail++;
+  // The number of equal characters at the end of both texts.
+  let tailLength = 0;
+  while (
+    tailLength < shorterLength - start &&
+    old[old.length - 1 - tailLength] === source[source.length - 1 - tailLength]
+  ) {
+    tailLength++;
   }
   // The text must not be cut inside a character of two code units: Yjs would write half of the character.
   start -= Number(splitsCharacter(old, start) || splitsCharacter(source, start));
-  tail -= Number(
-    tail > 0 && (splitsCharacter(old, old.length - tail) || splitsCharacter(source, source.length - tail))
+  tailLength -= Number(
+    tailLength > 0 &&
+      (splitsCharacter(old, old.length - tailLength) || splitsCharacter(source, source.length - tailLength))
   );
   if (old !== source) {
-    cell?.updateSource(start, old.length - tail, source.slice(start, source.length - tail));
+    cell?.updateSource(start, old.length - tailLength, source.slice(start, source.length - tailLength));
   }
 }
 

@@ -60,6 +60,7 @@ export class LiveNotebooks implements NotebookHost {
   readonly marks = new ChangedMarks();
   /** Receives the answers of inline edits. `inline/edit_cells.ts` sets it. */
   receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
+  /** Runs a cell in Lab's own way, or in the way of another extension. */
   private readonly executor: INotebookCellExecutor;
 
   constructor(private readonly lab: LabParts) {
@@ -69,12 +70,12 @@ export class LiveNotebooks implements NotebookHost {
   /** List the open notebooks, the active one first. */
   list(): NotebookListResult {
     const current = this.lab.tracker.currentWidget?.context.localPath;
-    const found = new Map<string, NotebookInfo>();
+    const notebooksByPath = new Map<string, NotebookInfo>();
     for (const panel of this.listPanels()) {
       const path = panel.context.localPath;
       const kernelId = panel.sessionContext.session?.kernel?.id;
       const instructions = readTrustedInstructions(panel);
-      found.set(path, {
+      notebooksByPath.set(path, {
         path,
         active: path === current,
         language: readLanguage(panel),
@@ -82,7 +83,9 @@ export class LiveNotebooks implements NotebookHost {
         ...(instructions !== '' && { instructions })
       });
     }
-    return { notebooks: [...found.values()].sort((left, right) => Number(right.active) - Number(left.active)) };
+    return {
+      notebooks: [...notebooksByPath.values()].sort((left, right) => Number(right.active) - Number(left.active))
+    };
   }
 
   /** Return the cells, the kernel and the selection of a notebook. Throws: Refusal, when it is not open. */
@@ -101,11 +104,11 @@ export class LiveNotebooks implements NotebookHost {
     const steps = planSteps(outlineCells(panel), changes);
     const model = context.model.sharedModel as YNotebook;
     const views = this.listPanels().filter(view => view.context === context);
-    const restores = views.map(({ content }) => rememberView(content));
+    const restoreFunctions = views.map(({ content }) => rememberView(content));
     this.marks.pauseDuring(() => {
       applySteps(model, steps);
     });
-    for (const restore of restores) {
+    for (const restore of restoreFunctions) {
       restore();
     }
     // Lab does the same when a user deletes cells. It sends the ids to the kernel with the next run of a cell.
@@ -133,7 +136,7 @@ export class LiveNotebooks implements NotebookHost {
       findCell(panel, id);
     }
     await waitForKernel(panel.sessionContext);
-    const ran: string[] = [];
+    const ranCellIds: string[] = [];
     let status: RunStatus = 'ok';
     for (const id of cellIds) {
       if (signal.aborted) {
@@ -141,7 +144,7 @@ export class LiveNotebooks implements NotebookHost {
         break;
       }
       const cell = findCell(panel, id);
-      ran.push(id);
+      ranCellIds.push(id);
       const stopFollowing =
         runId === ''
           ? undefined
@@ -157,18 +160,18 @@ export class LiveNotebooks implements NotebookHost {
       }
     }
     const after = toDocument(panel).cells;
-    return { status, ran: ran.flatMap(id => after.filter(cell => cell.id === id)) };
+    return { status, ran: ranCellIds.flatMap(id => after.filter(cell => cell.id === id)) };
   }
 
   /** Open a notebook or bring it to the front, and scroll to a cell. Throws: Refusal. */
   async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
-    const open = this.findPanel(path);
-    if (open === undefined) {
+    const openPanel = this.findPanel(path);
+    if (openPanel === undefined) {
       await this.lab.openPath(path);
-    } else if (!open.isVisible) {
+    } else if (!openPanel.isVisible) {
       // A visible notebook is left where it is: bringing it to the front takes the focus from a user who types
       // elsewhere.
-      this.lab.reveal(open.id);
+      this.lab.reveal(openPanel.id);
     }
     const panel = await this.waitForPanel(path);
     if (cellId !== undefined) {
@@ -189,8 +192,8 @@ export class LiveNotebooks implements NotebookHost {
   getDiagnostics({ uri }: EditorGetDiagnosticsParams): EditorGetDiagnosticsResult {
     const paths = uri === undefined ? this.list().notebooks.map(({ path }) => path) : [parsePath(uri)];
     const panels = paths.flatMap(path => (path === undefined ? [] : [this.findPanel(path)]));
-    const open = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
-    return { diagnostics: open.flatMap(({ context, content }) => listDiagnostics(context.localPath, content)) };
+    const openPanels = panels.flatMap(panel => (panel === undefined ? [] : [panel]));
+    return { diagnostics: openPanels.flatMap(({ context, content }) => listDiagnostics(context.localPath, content)) };
   }
 
   /** Return all views of all open notebooks. */
@@ -198,10 +201,10 @@ export class LiveNotebooks implements NotebookHost {
     return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
   }
 
-  /** Return a view of the notebook: the view in front if it is one, otherwise any. */
+  /** Return a view of the notebook: the view in front, if that shows the notebook, otherwise any other view of it. */
   private findPanel(path: string): NotebookPanel | undefined {
-    const all = this.listPanels().filter(({ context }) => context.localPath === path);
-    return all.find(panel => panel === this.lab.tracker.currentWidget) ?? all[0];
+    const views = this.listPanels().filter(({ context }) => context.localPath === path);
+    return views.find(view => view === this.lab.tracker.currentWidget) ?? views[0];
   }
 
   /** Return a view of the notebook when it is loaded. Throws: Refusal, when the notebook is not open. */

@@ -10,7 +10,10 @@ import type { Kernel, KernelMessage } from '@jupyterlab/services';
 export const LOAD_LINE = '%load_ext jupyter_eca';
 /** The line that installs the package into the environment of the kernel that runs it. */
 export const INSTALL_LINE = '%pip install jupyter-eca';
-/** Is true in a kernel that knows the magics. IPython does not fail where the module it loads is not the extension. */
+/**
+ * A Python expression that is true in a kernel that knows the magics. It is needed because `%load_ext` does not fail if
+ * it loads another module with the name of the extension.
+ */
 const IS_LOADED = "get_ipython().find_line_magic('eca') is not None";
 
 /**
@@ -38,7 +41,7 @@ export async function loadExtension(kernel: Kernel.IKernelConnection): Promise<L
   }
 }
 
-/** Return the result that the kernel's reply to the line says. */
+/** Return the result of the loading, from the kernel's reply to `LOAD_LINE`. */
 export function readReply(content: KernelMessage.IExecuteReplyMsg['content']): LoadResult {
   switch (content.status) {
     case 'ok':

@@ -13,13 +13,13 @@ import { ServerConnection } from '@jupyterlab/services';
 import type { LabParts, LiveNotebooks } from './live_notebooks';
 
 /** Matches a cell that asks the assistant a question, or loads the extension. */
-const QUESTION = /^\s*%%?eca\b|\bjupyter_eca\b/m;
+const QUESTION_PATTERN = /^\s*%%?eca\b|\bjupyter_eca\b/m;
 /** The name of the kernel in which every code cell is a question. */
 const PROMPT_KERNEL = 'eca';
 
 /** Watches the cells that are run, and opens the link when one of them asks the assistant. */
 export class PageNotebooks {
-  /** Undefined until the notebooks are needed. */
+  /** The open notebooks of the page; undefined until they are needed. */
   private notebooks: Promise<LiveNotebooks> | undefined;
   /** Whether the link is open, or is being opened. */
   private isConnected = false;
@@ -32,7 +32,7 @@ export class PageNotebooks {
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
       if (
         !this.isConnected &&
-        (QUESTION.test(cell.model.sharedModel.getSource()) || this.isPromptCell(notebook, cell))
+        (QUESTION_PATTERN.test(cell.model.sharedModel.getSource()) || this.isPromptCell(notebook, cell))
       ) {
         void this.connect();
       }

@@ -11,10 +11,13 @@ const QUESTION = /^\s*%{1,2}eca\b/;
 const MODEL = /^(\s*%{1,2}eca)([ \t]+-m[ \t]+)?(\S*)/;
 /** Finds in `%%eca --agent codex why?` the parts `%%eca --agent ` and `codex`. The option is in the first line. */
 const AGENT = /^(\s*%{1,2}eca\b.*?[ \t](?:--agent|-b)[ \t]+)(\S*)/;
-/** Finds in `%%eca -n why?` and a second line the question with its options; of several `%eca`, those of the first. */
+/** Finds all text of the cell after `%%eca`: the options and the question, which may have several lines. */
 const CELL_TEXT = /^\s*%%eca\b(?<text>[^]*)/;
+/** Finds the text after the first `%eca` of the cell, to the end of that line: the options and the question. */
 const LINE_TEXT = /^[ \t]*%eca\b(?<text>.*)/m;
-/** Matches the options before a question, which `apps/kernel/options.py` lists: `-n -m anthropic/claude --lock=a.json`. */
+/**
+ * Matches the options before a question, which `apps/kernel/options.py` lists: `-n -m anthropic/claude --lock=a.json`.
+ */
 const OPTIONS = /^(?:[ \t]*(?:-n|--(?:re)?lock(?:=\S+)?|(?:-m|-b|-v|--agent)[ \t]+\S+)(?!\S))*/;
 /** Matches `-> answer` at the end of the first line. */
 const VARIABLE = /(?:^|[ \t])->[ \t]*\w+[ \t]*$/;

@@ -25,13 +25,13 @@ const LOST_STATUSES = new Set(['dead', 'autorestarting', 'restarting', 'terminat
  */
 export function readStates(notebook: Notebook): ReadonlyMap<string, CellState> {
   const code = notebook.widgets.filter(cell => cell instanceof CodeCell);
-  const sent = code.filter(({ model }) => model.executionState === 'running');
-  const [first] = [...sent].sort((left, right) => readSentTime(left).localeCompare(readSentTime(right)));
+  const sentCells = code.filter(({ model }) => model.executionState === 'running');
+  const [firstSent] = [...sentCells].sort((left, right) => readSentTime(left).localeCompare(readSentTime(right)));
   return new Map(
     code.map(cell => {
       const { id, executionState, executionCount, isDirty } = cell.model;
       if (executionState === 'running') {
-        return [id, cell === first ? 'running' : 'queued'];
+        return [id, cell === firstSent ? 'running' : 'queued'];
       }
       return [id, executionCount === null ? 'never-run' : isDirty ? 'edited' : 'ran'];
     })
@@ -166,8 +166,8 @@ function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promis
     const handleKernelChange = (): void => {
       resolve('lost');
     };
-    const handleStatus = (_: unknown, now: string): void => {
-      if (LOST_STATUSES.has(now)) {
+    const handleStatus = (_: unknown, status: string): void => {
+      if (LOST_STATUSES.has(status)) {
         resolve('lost');
       }
     };
@@ -180,7 +180,7 @@ function waitForKernelLoss(session: ISessionContext, ended: AbortSignal): Promis
   });
 }
 
-/** Call a function when `signal` aborts, or at once if it is aborted, unless `ended` aborts before that. */
+/** Call a function when `signal` aborts, or now if it has aborted already, unless `ended` aborts before that. */
 function callOnAbort(signal: AbortSignal, ended: AbortSignal, call: () => void): void {
   if (signal.aborted) {
     call();

@@ -34,38 +34,39 @@ const sharedSteps = new WeakSet<Step>();
 let isApplying = false;
 
 /**
- * Make `change` one step in the history of the notebook and in the histories of its changed `cells`. `onlySource`: the
- * change is only in the source of one cell.
+ * Make `change` one step in the history of the notebook and in `changedHistories`, the histories of the cells that it
+ * changes. `onlySource`: the change is only in the source of one cell.
  */
 export function applyAsOneStep(
   notebookHistory: History,
-  cells: readonly History[],
+  changedHistories: readonly History[],
   onlySource: boolean,
   change: () => void
 ): void {
-  const cellHistories = cells.filter(history => history !== notebookHistory);
-  const all = [notebookHistory, ...cellHistories];
+  // A cell without a history of its own has that of the notebook.
+  const cellHistories = changedHistories.filter(history => history !== notebookHistory);
+  const histories = [notebookHistory, ...cellHistories];
   // Yjs marks each change with an origin, and a history records only the changes of origins that it tracks. This origin
-  // is a new one, because it is removed below, and the histories must go on tracking their own origin.
+  // is a new one, because it is removed below, and the histories must continue to track their own origin.
   const origin = {};
-  for (const history of all) {
+  for (const history of histories) {
     history.addTrackedOrigin(origin);
     // Otherwise Yjs joins changes within half a second into one step.
     history.stopCapturing();
   }
-  const before = all.map(history => history.undoStack.at(-1));
+  const before = histories.map(history => history.undoStack.at(-1));
   isApplying = true;
   try {
     notebookHistory.doc.transact(change, origin);
   } finally {
     isApplying = false;
-    for (const history of all) {
+    for (const history of histories) {
       history.removeTrackedOrigin(origin);
       history.stopCapturing();
     }
   }
   // The step that was added to each history; undefined where none was.
-  const [step, ...cellSteps] = all.map(({ undoStack }, index) =>
+  const [step, ...cellSteps] = histories.map(({ undoStack }, index) =>
     undoStack.at(-1) === before[index] ? undefined : undoStack.at(-1)
   );
   linkSteps(notebookHistory, step, cellHistories, cellSteps, onlySource);

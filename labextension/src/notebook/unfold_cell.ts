@@ -16,7 +16,7 @@ export function isSourceHidden(cell: Cell): boolean {
 /** Shows the sources of cells, and renders Markdown cells again. */
 export class CellUnfolder {
   /** The cells that were opened, and must be rendered again. */
-  private readonly opened = new Set<MarkdownCell>();
+  private readonly openedCells = new Set<MarkdownCell>();
   /** The cells of which `onChange` reports when they are rendered and when their source is shown. */
   private readonly followed = new WeakSet<Cell>();
 
@@ -34,7 +34,7 @@ export class CellUnfolder {
   /** Show the source of a rendered Markdown cell. Input that the user has collapsed stays collapsed. */
   showSource(cell: Cell): void {
     if (cell instanceof MarkdownCell && cell.rendered && !cell.inputHidden) {
-      this.opened.add(cell);
+      this.openedCells.add(cell);
       void cell.ready.then(
         () => {
           // False, unless the cell was disposed in the meantime: then it must not be changed.
@@ -55,9 +55,9 @@ export class CellUnfolder {
    * Render all opened cells except those whose changes are `undecided`. A cell that has the focus is left as it is.
    */
   renderCellsExcept(undecided: ReadonlySet<Cell>): void {
-    for (const cell of this.opened) {
+    for (const cell of this.openedCells) {
       if (!undecided.has(cell)) {
-        this.opened.delete(cell);
+        this.openedCells.delete(cell);
         if (!cell.isDisposed && cell.editor?.hasFocus() !== true) {
           cell.rendered = true;
         }
