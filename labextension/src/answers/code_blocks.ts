@@ -21,8 +21,8 @@ import { addDiagramButtons } from '../render/diagrams';
 const DIAGRAMS = '.eca-Code > pre:not(:has(+ .eca-Diagram-button)) > code.mmd';
 
 /**
- * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output. `parser`
- * draws the diagrams.
+ * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output. `code`
+ * has the functions that the buttons call, and `parser` draws the diagrams.
  *
  * Blocks in folded details get no buttons, because they are arguments and results of tool calls, not part of the
  * answer. A block that has its buttons lies in an element of the class `eca-Code`.
@@ -33,10 +33,10 @@ export function addToolsToAnswer(
   parser: IRenderMimeRegistry['markdownParser'],
   trans: TranslationBundle
 ): void {
-  for (const text of output.querySelectorAll<HTMLElement>('.jp-RenderedMarkdown')) {
-    addCodeTools(text, code, trans, 'pre > code:not(details *, .eca-Code *)');
+  for (const answer of output.querySelectorAll<HTMLElement>('.jp-RenderedMarkdown')) {
+    addCodeTools(answer, code, trans, 'pre > code:not(details *, .eca-Code *)');
     if (parser !== null) {
-      addDiagramButtons(text, parser, trans, DIAGRAMS);
+      addDiagramButtons(answer, parser, trans, DIAGRAMS);
     }
   }
 }

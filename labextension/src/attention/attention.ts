@@ -32,16 +32,19 @@ export function listActivities(state: State): Activities {
   const activities = new Map<string, ChatActivity>();
   const waiting = state.rights?.approves === false ? 'running' : 'waiting';
   for (const summary of state.list) {
-    const found = getChatState(summary);
-    activities.set(String(summary.id), { state: found === 'waiting' ? waiting : found, title: summary.title ?? '' });
+    const chatState = getChatState(summary);
+    activities.set(String(summary.id), {
+      state: chatState === 'waiting' ? waiting : chatState,
+      title: summary.title ?? ''
+    });
   }
   for (const [id, chat] of Object.entries(state.chats)) {
-    const waits =
+    const isWaiting =
       chat.questions.length > 0 || chat.blocks.some(block => block.kind === 'tool' && block.status === 'waiting');
-    const listed = activities.get(id);
-    if (waits || chat.status !== 'idle' || listed === undefined) {
-      const title = listed?.title ?? chat.title;
-      activities.set(id, { state: waits ? waiting : chat.status !== 'idle' ? 'running' : 'done', title });
+    const listedActivity = activities.get(id);
+    if (isWaiting || chat.status !== 'idle' || listedActivity === undefined) {
+      const title = listedActivity?.title ?? chat.title;
+      activities.set(id, { state: isWaiting ? waiting : chat.status !== 'idle' ? 'running' : 'done', title });
     }
   }
   return activities;

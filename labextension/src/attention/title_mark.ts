@@ -10,11 +10,11 @@ import type { TabMark } from './attention';
 /** A sign for each mark. A tab is narrow, so each is short. */
 const SIGNS: Readonly<Record<TabMark, string>> = { waiting: '❗ ', ended: '✓ ', running: '⋯ ', none: '' };
 /** Matches a sign at the beginning of a title. */
-const SIGN = new RegExp(`^(?:${Object.values(SIGNS).filter(Boolean).join('|')})`);
+const SIGN_PATTERN = new RegExp(`^(?:${Object.values(SIGNS).filter(Boolean).join('|')})`);
 
 /** Return the title with this mark in place of the mark that it has. */
 export function markTitle(title: string, mark: TabMark): string {
-  return SIGNS[mark] + title.replace(SIGN, '');
+  return SIGNS[mark] + title.replace(SIGN_PATTERN, '');
 }
 
 /** Keeps a mark in the title of the page. */

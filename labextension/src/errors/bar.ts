@@ -13,7 +13,7 @@ import '../../style/help.css';
 export type Button = readonly [label: string, act: () => void];
 
 /** What a bar shows. */
-export interface BarContent {
+export interface ErrorBarContent {
   /** The sentence above the buttons. */
   readonly text?: string | undefined;
   /** The code that the user can copy, behind the sentence. */
@@ -21,18 +21,18 @@ export interface BarContent {
   readonly buttons: readonly Button[];
 }
 
-/** Show the bar in a cell. A bar without text and buttons is removed. A bar with the same words is not changed. */
-export function updateBar(cell: CodeCell, content: BarContent): void {
+/** Show the bar in a cell. A bar without text and buttons is removed. A bar with the same texts is not changed. */
+export function updateBar(cell: CodeCell, content: ErrorBarContent): void {
   const layout = cell.layout as PanelLayout;
   const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));
-  const words = [content.text ?? '', content.code ?? '', ...content.buttons.map(([label]) => label)].join('\n').trim();
-  if (existing?.node.dataset.ecaWords === words) {
+  const texts = [content.text ?? '', content.code ?? '', ...content.buttons.map(([label]) => label)].join('\n').trim();
+  if (existing?.node.dataset.ecaWords === texts) {
     return;
   }
   existing?.dispose();
-  if (words !== '') {
+  if (texts !== '') {
     const bar = createBar(content);
-    bar.node.dataset.ecaWords = words;
+    bar.node.dataset.ecaWords = texts;
     // The last widget of a cell is its footer, which stays the last.
     layout.insertWidget(layout.widgets.length - 1, bar);
   }
@@ -46,7 +46,7 @@ export function focusBar(cell: CodeCell): void {
 }
 
 /** Create the widget of a bar. */
-function createBar({ text, code, buttons }: BarContent): Widget {
+function createBar({ text, code, buttons }: ErrorBarContent): Widget {
   const widget = new Widget();
   widget.addClass('eca-Help');
   widget.node.setAttribute('role', 'group');

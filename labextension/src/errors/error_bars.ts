@@ -14,7 +14,7 @@ import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import { findSettingsSection, listRemedies, Remedy } from '../view/transcript/remedies';
 import { isQuestion, ensureAgentOption, ensureModelOption, readQuestion } from '../notebook/question_cell';
 import { TurnFailure } from '../wire/protocol';
-import type { BarContent, Button } from './bar';
+import type { ErrorBarContent, Button } from './bar';
 import { Command } from './commands';
 import { findMagicHelp } from './unknown_magic';
 
@@ -27,11 +27,11 @@ export class ErrorBars {
   private readonly followed = new WeakSet<Cell>();
   private readonly notebook: Notebook;
 
-  /** `run` runs a command of Lab. */
+  /** `runCommand` runs a command of Lab. */
   constructor(
     private readonly panel: NotebookPanel,
     private readonly trans: TranslationBundle,
-    private readonly run: (command: string, args?: ReadonlyPartialJSONObject) => void
+    private readonly runCommand: (command: string, args?: ReadonlyPartialJSONObject) => void
   ) {
     this.notebook = panel.content;
   }
@@ -74,7 +74,7 @@ export class ErrorBars {
   }
 
   /** Return the bar that helps with the error of a cell; an empty bar when the cell has no error. */
-  private createContent(cell: CodeCell): BarContent {
+  private createContent(cell: CodeCell): ErrorBarContent {
     const language = this.notebook.model?.defaultKernelLanguage ?? '';
     const hasErrorOutput = hasError(cell);
     const source = cell.model.sharedModel.getSource();
@@ -124,7 +124,7 @@ export class ErrorBars {
       label,
       () => {
         if (this.activate(cell)) {
-          this.run(command, args);
+          this.runCommand(command, args);
         }
       }
     ];
@@ -140,7 +140,7 @@ export class ErrorBars {
     const ask = (): void => {
       const message = readQuestion(cell.model.sharedModel.getSource());
       if (this.activate(cell)) {
-        this.run('eca:open-panel', message === '' ? {} : { message });
+        this.runCommand('eca:open-panel', message === '' ? {} : { message });
       }
     };
     return [this.trans.__('Ask in the panel'), ask];
@@ -217,12 +217,12 @@ export class ErrorBars {
     this.notebook.mode = 'edit';
     cell.editor?.focus();
     cell.editor?.setSelection({ start: { line: 0, column: start }, end: { line: 0, column: end } });
-    this.run('completer:invoke-notebook');
+    this.runCommand('completer:invoke-notebook');
   }
 }
 
 /** Whether a bar shows nothing. */
-function isEmpty({ text, buttons }: BarContent): boolean {
+function isEmpty({ text, buttons }: ErrorBarContent): boolean {
   return text === undefined && buttons.length === 0;
 }
 
@@ -249,8 +249,8 @@ function hasError(cell: CodeCell): boolean {
 /** Return the failure because of which the assistant did not answer in the cell; undefined when there is none. */
 function findFailure(cell: CodeCell): TurnFailure | undefined {
   const { outputs } = cell.model;
-  const marks = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
-  return (marks as readonly (AnswerMetadata | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
+  const outputMetadata = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
+  return (outputMetadata as readonly (AnswerMetadata | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
 }
 
 /** The metadata that the kernel adds to the output of an answer. Only the field that is used here is declared. */

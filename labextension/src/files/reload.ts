@@ -63,10 +63,10 @@ function listWidgets(shell: JupyterFrontEnd.IShell, area: string): readonly Widg
  */
 async function reload(documentWidgets: readonly IDocumentWidget[], context: DocumentContext): Promise<void> {
   const views = documentWidgets.filter(widget => widget.context === context);
-  const restores = views.map(({ content }) => rememberCursor(content));
+  const restoreFunctions = views.map(({ content }) => rememberCursor(content));
   await context.revert();
   context.model.dirty = false;
-  for (const restore of restores) {
+  for (const restore of restoreFunctions) {
     restore();
   }
 }
@@ -83,11 +83,11 @@ function rememberCursor(content: Widget): () => void {
     };
   }
   const { editor } = content as { editor?: CodeEditor.IEditor };
-  const at = editor?.getCursorPosition();
+  const cursor = editor?.getCursorPosition();
   return () => {
-    if (editor !== undefined && at !== undefined) {
-      const line = Math.min(at.line, editor.lineCount - 1);
-      editor.setCursorPosition({ line, column: Math.min(at.column, editor.getLine(line)?.length ?? 0) });
+    if (editor !== undefined && cursor !== undefined) {
+      const line = Math.min(cursor.line, editor.lineCount - 1);
+      editor.setCursorPosition({ line, column: Math.min(cursor.column, editor.getLine(line)?.length ?? 0) });
     }
   };
 }

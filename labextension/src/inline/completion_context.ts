@@ -31,25 +31,25 @@ export interface CompletionDocument {
 
 /**
  * Build the document for the server: the cells above, and then `text`, the cell or file with the cursor. `offset` is
- * the cursor in `text`, and `comment` is the sign that begins a comment in the language. Offset and position count an
- * emoji as one character, as Python does, although it has two UTF-16 units.
+ * the cursor in `text`, and `commentSign` is the sign that begins a comment in the language. Offset and position count
+ * an emoji as one character, as Python does, although it has two UTF-16 units.
  */
 export function buildDocument(
   text: string,
   offset: number,
   above: readonly CellAbove[],
-  comment: string
+  commentSign: string
 ): CompletionDocument {
-  const before = above.map(cell => `${commentOut(cell, comment)}\n\n`).join('');
-  const textAbove = before.slice(-MAX_LENGTH_ABOVE);
+  const allCellsAbove = above.map(cell => `${commentOut(cell, commentSign)}\n\n`).join('');
+  const textAbove = allCellsAbove.slice(-MAX_LENGTH_ABOVE);
   const lines = (textAbove + Array.from(text).slice(0, offset).join('')).split('\n');
-  const last = lines[lines.length - 1] ?? '';
-  return { docText: textAbove + text, position: { line: lines.length, character: Array.from(last).length + 1 } };
+  const lastLine = lines[lines.length - 1] ?? '';
+  return { docText: textAbove + text, position: { line: lines.length, character: Array.from(lastLine).length + 1 } };
 }
 
 /** Return the source of a cell, with prose as comments: otherwise a model would continue with prose. */
-function commentOut({ isCode, source }: CellAbove, comment: string): string {
-  return isCode || comment === '' ? source : source.replace(/^/gm, `${comment} `);
+function commentOut({ isCode, source }: CellAbove, commentSign: string): string {
+  return isCode || commentSign === '' ? source : source.replace(/^/gm, `${commentSign} `);
 }
 
 /** Return the sign that begins a comment in a language; empty for prose and for an unknown language. */

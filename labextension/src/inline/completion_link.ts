@@ -13,6 +13,7 @@ import { openLink } from '../wire/link';
 
 /** Requests completions from the server. The link is opened at the first request. */
 export class CompletionLink {
+  /** The client on the link that is open or is being opened; undefined when there is no link. */
   private client: Promise<Client> | undefined;
   /** The number of the last request. The protocol requires a version of the document, so each request has a new one. */
   private version = 0;

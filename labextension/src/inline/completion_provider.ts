@@ -64,8 +64,8 @@ export class InlineCompletions {
 
   /** Add an error of the server to Lab's list of notifications, once and without a pop-up. */
   private reportOnce(error: unknown): void {
-    const expected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
-    if (!expected) {
+    const isExpected = error instanceof LinkError || (error instanceof RpcError && error.code === Code.cancelled);
+    if (!isExpected) {
       const message = error instanceof Error ? error.message : String(error);
       if (!this.reportedErrors.has(message)) {
         this.reportedErrors.add(message);

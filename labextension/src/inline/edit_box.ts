@@ -176,7 +176,7 @@ export class EditBox extends Widget {
     const send = (): void => {
       this.send();
     };
-    // The first button of each status is the main one.
+    // The buttons of each status: the label and the function that is called. The first button is the main one.
     const buttons: Readonly<Record<EditStatus, readonly (readonly [string, () => void])[]>> = {
       asking: [
         [trans.__('Edit'), send],

@@ -77,19 +77,19 @@ export class CellRewriter {
     const diff = new CellDiff(sharedModel, 'proposed', source => {
       this.notebooks.writeSource(sharedModel, source);
     });
-    // The id of the last rewrite that was sent from this box.
-    let id = '';
+    // The last rewrite that was sent from this box; empty until then.
+    let rewriteId = '';
     // While the model writes, hunks have no buttons, because they still change.
     const withoutButtons = createStyle(this.trans, []);
     const withButtons = createStyle(this.trans, this.listButtons(panel, diff));
     const box = new EditBox(diff, this.trans, {
       send: instruction => {
-        id = this.beginRewrite(panel, cell, box, instruction);
+        rewriteId = this.beginRewrite(panel, cell, box, instruction);
       },
       stop: () => {
-        this.boxesByRewrite.delete(id);
+        this.boxesByRewrite.delete(rewriteId);
         // The server may have ended the rewrite in the meantime.
-        this.session.request('rewrite/stop', { id }).catch(() => undefined);
+        this.session.request('rewrite/stop', { id: rewriteId }).catch(() => undefined);
       },
       close: () => {
         this.boxes.delete(cell);
@@ -103,7 +103,7 @@ export class CellRewriter {
     });
     this.boxes.set(cell, box);
     cell.disposed.connect(() => {
-      this.boxesByRewrite.delete(id);
+      this.boxesByRewrite.delete(rewriteId);
       this.boxes.delete(cell);
       box.dispose();
     });
@@ -204,27 +204,28 @@ interface SelectedLines {
 /** Return the selected lines of a cell as whole lines; the whole cell when nothing is selected. */
 function readSelectedLines(cell: Cell, source: string): SelectedLines {
   const editor = cell.editor;
-  const all = { from: 0, to: source.length };
+  const wholeCell = { from: 0, to: source.length };
   if (editor === null) {
-    return all;
+    return wholeCell;
   }
   const { start, end } = editor.getSelection();
   const [from, to] = [editor.getOffsetAt(start), editor.getOffsetAt(end)].sort((left, right) => left - right);
   if (from === undefined || to === undefined || from === to) {
-    return all;
+    return wholeCell;
   }
   // The selection is extended to the beginning of its first line, and to the end of its last line. If it ends right
   // after a line break, the line after that is not part of it.
-  const first = source.lastIndexOf('\n', from - 1) + 1;
-  const last = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
-  const countLines = (offset: number): number => source.slice(0, offset).split('\n').length - 1;
-  const lines = { from: first, to: last < 0 ? source.length : last };
+  const firstLineStart = source.lastIndexOf('\n', from - 1) + 1;
+  const lastLineEnd = source.indexOf('\n', to - Number(source[to - 1] === '\n'));
+  // Return the index of the line that contains an offset.
+  const findLineIndex = (offset: number): number => source.slice(0, offset).split('\n').length - 1;
+  const lines = { from: firstLineStart, to: lastLineEnd < 0 ? source.length : lastLineEnd };
   const startOfLastLine = source.lastIndexOf('\n', lines.to - 1) + 1;
   return {
     ...lines,
     range: {
-      start: { line: countLines(lines.from), character: 0 },
-      end: { line: countLines(lines.to), character: lines.to - startOfLastLine }
+      start: { line: findLineIndex(lines.from), character: 0 },
+      end: { line: findLineIndex(lines.to), character: lines.to - startOfLastLine }
     }
   };
 }

@@ -14,7 +14,7 @@ import type { InlineCompletions } from './completion_provider';
 import { assistantIcon } from '../view/common/assistant_icon';
 
 /** The id of the settings in schema/plugin.json. */
-const PLUGIN = 'jupyter-eca:plugin';
+const SETTINGS_ID = 'jupyter-eca:plugin';
 /** The setting that switches completion on and off. */
 const SETTING = 'inlineCompletion';
 
@@ -43,6 +43,7 @@ function activate(
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
   const { serverSettings } = app.serviceManager;
+  /** Undefined until the first completion is requested, and after the setting was switched off. */
   let completions: Promise<InlineCompletions> | undefined;
   /** Load the module, unless it is loaded. */
   const load = (): Promise<InlineCompletions> =>
@@ -80,7 +81,7 @@ function activate(
       completions = undefined;
     }
   };
-  void registry.load(PLUGIN).then(settings => {
+  void registry.load(SETTINGS_ID).then(settings => {
     settings.changed.connect(applySettings);
     applySettings(settings);
   });

@@ -22,6 +22,8 @@ export interface TextRange {
 export function keepOutside(mentions: readonly Mention[], before: TextRange, now: TextRange): TextRange {
   const isCaret = now.start === now.end;
   const hasMovedBoth = now.start !== before.start && now.end !== before.end;
+  // Return where an end of the selection that has moved from `from` to `to` may be. `outward`: the edge of a mention on
+  // the side to which this end makes the selection wider.
   const move = (from: number, to: number, outward: 'start' | 'end'): number => {
     const mention = mentions.find(({ start, end }) => start < to && to < end);
     if (mention === undefined) {
@@ -49,11 +51,11 @@ export function findDeletion(
   wholeWord: boolean
 ): TextRange | undefined {
   if (key === 'Backspace') {
-    const at = wholeWord ? text.slice(0, caret).trimEnd().length : caret;
-    const mention = mentions.find(({ end }) => end === at);
+    const wordEdge = wholeWord ? text.slice(0, caret).trimEnd().length : caret;
+    const mention = mentions.find(({ end }) => end === wordEdge);
     return mention && { start: mention.start, end: caret };
   }
-  const at = wholeWord ? text.length - text.slice(caret).trimStart().length : caret;
-  const mention = mentions.find(({ start }) => start === at);
+  const wordEdge = wholeWord ? text.length - text.slice(caret).trimStart().length : caret;
+  const mention = mentions.find(({ start }) => start === wordEdge);
   return mention && { start: caret, end: mention.end };
 }

@@ -19,9 +19,9 @@ export interface Trigger {
 /** Return the trigger at the cursor. `/` counts only at the beginning of the text, `@` and `#` where a word begins. */
 export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
-  const found = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);
-  const query = found?.[2] ?? '';
-  return found === null ? undefined : { kind: found[1] as TriggerKind, start: cursor - query.length - 1, query };
+  const match = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);
+  const query = match?.[2] ?? '';
+  return match === null ? undefined : { kind: match[1] as TriggerKind, start: cursor - query.length - 1, query };
 }
 
 /**

@@ -3,8 +3,9 @@
  * for example `@cell:3`. Pure.
  *
  * A message is plain text, so that it can be copied, undone, stored and read by the model. A mention is found in the
- * text by its word: this module chooses the word of a context, and finds the words of known contexts in a text. The
- * prompt box and the transcript draw mentions as chips. `caret.ts` decides where the caret may be.
+ * text by its word: this module chooses the word of a context, and finds the words of known contexts in a text. Known
+ * contexts (`known`) are those that were chosen for the message. The prompt box and the transcript draw mentions as
+ * chips. `caret.ts` decides where the caret may be.
  *
  * `list_named` in `jupyter_eca/plugins/contexts/resolve.py` finds the same words on the server.
  */
@@ -37,16 +38,16 @@ const CONTINUES_WORD = /^(?:[\p{L}\p{N}_]|[-./:\\@#]+[\p{L}\p{N}_])/u;
  */
 export function chooseWord(context: ChatContext, known: readonly ChatContext[]): string | undefined {
   const key = createContextKey(context);
-  const taken = new Set(known.filter(other => createContextKey(other) !== key).flatMap(listWords));
-  return listWords(context).find(word => !taken.has(word));
+  const takenWords = new Set(known.filter(other => createContextKey(other) !== key).flatMap(listWords));
+  return listWords(context).find(word => !takenWords.has(word));
 }
 
 /** Return the mentions of known contexts in a text, in the order of the text. */
 export function findMentions(text: string, known: readonly ChatContext[]): readonly Mention[] {
   const words = known.flatMap(context => listWords(context).map(word => ({ word, context })));
   // A word may begin with another one, for example `@var:x` and `@var:x.y`.
-  words.sort((one, other) => other.word.length - one.word.length);
-  const found: Mention[] = [];
+  words.sort((left, right) => right.word.length - left.word.length);
+  const mentions: Mention[] = [];
   for (let start = text.indexOf('@'); start !== -1; start = text.indexOf('@', start + 1)) {
     const longestWord = words.find(
       ({ word }) =>
@@ -56,11 +57,11 @@ export function findMentions(text: string, known: readonly ChatContext[]): reado
     );
     if (longestWord !== undefined) {
       const end = start + longestWord.word.length;
-      found.push({ start, end, context: longestWord.context });
+      mentions.push({ start, end, context: longestWord.context });
       start = end - 1;
     }
   }
-  return found;
+  return mentions;
 }
 
 /** Return the contexts that the text mentions, each once and in the order of `known`. */
@@ -72,12 +73,12 @@ export function pickMentioned(text: string, known: readonly ChatContext[]): read
 /** Cut a text into its mentions and the texts between them. */
 export function cutText(text: string, mentions: readonly Mention[]): readonly TextPart[] {
   const parts: TextPart[] = [];
-  let at = 0;
+  let position = 0;
   for (const { start, end, context } of mentions) {
-    parts.push({ text: text.slice(at, start) }, { text: text.slice(start, end), context });
-    at = end;
+    parts.push({ text: text.slice(position, start) }, { text: text.slice(start, end), context });
+    position = end;
   }
-  return [...parts, { text: text.slice(at) }].filter(part => part.text !== '');
+  return [...parts, { text: text.slice(position) }].filter(part => part.text !== '');
 }
 
 /** Return the contexts with others added. None of them is in the list twice. */
@@ -151,9 +152,9 @@ export function readField(context: ChatContext, name: string): string {
 /** Return the ends of a path, from its last name to the whole path. */
 function listPathEnds(path: string): readonly string[] {
   const ends: string[] = [];
-  for (let at = path.length - 1; at > 0; at--) {
-    if ((path[at - 1] === '/' || path[at - 1] === '\\') && path[at] !== '/') {
-      ends.push(path.slice(at));
+  for (let position = path.length - 1; position > 0; position--) {
+    if ((path[position - 1] === '/' || path[position - 1] === '\\') && path[position] !== '/') {
+      ends.push(path.slice(position));
     }
   }
   return [...ends, path].filter(end => end !== '');

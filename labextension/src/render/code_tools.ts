@@ -1,7 +1,8 @@
 /**
  * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
  *
- * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that the other buttons call.
+ * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that all buttons except *Copy*
+ * call.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -34,6 +35,7 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
   const failure = document.createElement('div');
   failure.className = 'eca-Code-failure';
   failure.setAttribute('role', 'alert');
+  /** Show a sentence if the code could not be copied, and remove it otherwise. */
   const showFailure = (copied: boolean): void => {
     failure.textContent = copied ? '' : describeCopyFailure(trans);
   };

@@ -19,6 +19,7 @@ type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 /**
  * Return a function that renders Markdown into an element. The parser may need longer for an older, shorter text than
  * for the text that follows it. So only one text at a time is rendered into an element, and the newest text last.
+ * `code` has the functions that the buttons beside blocks of code call.
  */
 export function createMarkdownRenderer(
   rendermime: IRenderMimeRegistry,
@@ -29,7 +30,7 @@ export function createMarkdownRenderer(
   /** The newest text of each element that is not rendered yet. */
   const waitingTexts = new WeakMap<HTMLElement, string>();
   /** The elements into which a text is being rendered. */
-  const busy = new WeakSet<HTMLElement>();
+  const busyElements = new WeakSet<HTMLElement>();
   const sanitizer = {
     sanitize: (dirty: string) =>
       sanitizeHtml(rendermime.sanitizer.sanitize(dirty), alt =>
@@ -58,20 +59,20 @@ export function createMarkdownRenderer(
   };
   return async (host, text) => {
     waitingTexts.set(host, text);
-    if (busy.has(host)) {
+    if (busyElements.has(host)) {
       return;
     }
-    busy.add(host);
+    busyElements.add(host);
     try {
-      for (let now = waitingTexts.get(host); now !== undefined; now = waitingTexts.get(host)) {
+      for (let nextText = waitingTexts.get(host); nextText !== undefined; nextText = waitingTexts.get(host)) {
         waitingTexts.delete(host);
-        await renderOnce(host, now);
+        await renderOnce(host, nextText);
       }
     } catch (error) {
       console.warn('ECA: Markdown could not be rendered', error);
       host.textContent = text;
     } finally {
-      busy.delete(host);
+      busyElements.delete(host);
     }
   };
 }

@@ -29,25 +29,25 @@ export function splitSegments(text: string): readonly string[] {
   let isFormula = false;
   /** Whether the line before was empty. */
   let isAfterBlank = false;
-  for (let at = 0; at < text.length;) {
-    const end = text.indexOf('\n', at) + 1 || text.length;
-    const line = text.slice(at, end);
-    const canBegin = isAfterBlank && fence === '' && !isFormula && at > start;
+  for (let lineStart = 0; lineStart < text.length;) {
+    const end = text.indexOf('\n', lineStart) + 1 || text.length;
+    const line = text.slice(lineStart, end);
+    const canBegin = isAfterBlank && fence === '' && !isFormula && lineStart > start;
     if (canBegin && line.trim() !== '' && !CONTINUATION.test(line)) {
-      segments.push(text.slice(start, at));
-      start = at;
+      segments.push(text.slice(start, lineStart));
+      start = lineStart;
     }
-    const mark = FENCE.exec(line)?.[1];
+    const fenceMark = FENCE.exec(line)?.[1];
     if (fence !== '') {
-      const isEnd = mark?.startsWith(fence) === true && line.trim() === mark;
+      const isEnd = fenceMark?.startsWith(fence) === true && line.trim() === fenceMark;
       fence = isEnd ? '' : fence;
-    } else if (mark !== undefined) {
-      fence = mark;
+    } else if (fenceMark !== undefined) {
+      fence = fenceMark;
     } else if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) {
       isFormula = !isFormula;
     }
     isAfterBlank = line.trim() === '' && fence === '';
-    at = end;
+    lineStart = end;
   }
   return start < text.length ? [...segments, text.slice(start)] : segments;
 }
