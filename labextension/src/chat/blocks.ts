@@ -116,7 +116,7 @@ export interface ToolBlock extends Keyed {
   /** How long the call took, in milliseconds; undefined until its end. */
   readonly ms?: number;
   /** The number of characters in the whole output. Present when `outputs` has only a part of it. */
-  readonly whole?: number;
+  readonly wholeLength?: number;
   /** Why the call was rejected. */
   readonly reason?: RejectReason;
   /** Who has approved or rejected the call, on a server that tells its users apart. */
@@ -466,7 +466,7 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
     ...('cause' in content && content.type === 'toolCallRun' && { asked: content.manualApproval }),
     ...(content.type === 'toolCallRun' && { remembers: content.remembers }),
     ...(content.type === 'toolCalled' && { outputs: content.outputs, ms: content.totalTimeMs }),
-    ...(content.type === 'toolCalled' && content.whole !== undefined && { whole: content.whole }),
+    ...(content.type === 'toolCalled' && content.whole !== undefined && { wholeLength: content.whole }),
     ...(content.type === 'toolCallRejected' && { reason: content.reason })
   };
 }

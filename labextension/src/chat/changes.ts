@@ -25,7 +25,7 @@ export async function loadChanges(session: Session, chatId: ChatId): Promise<voi
   }
   const last = changes.at(-1)?.turn;
   const listed = changes.filter(({ settled, turn }) => settled !== true || turn === last);
-  session.dispatch({ type: 'reviewed', chatId, changes: listed });
+  session.dispatch({ type: 'changesFetched', chatId, changes: listed });
 }
 
 /** Keep changes: they leave the list, and stay as they are. */

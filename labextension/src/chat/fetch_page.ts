@@ -29,6 +29,6 @@ export async function fetchOlderPage(session: Session, chat: Chat): Promise<void
   if (page !== undefined) {
     // When the server does not know the place any more, it has no older page either.
     const startCursor = page.error === undefined ? page.meta?.beforeCursor : undefined;
-    session.dispatch({ type: 'earlier', chatId, page: { endCursor, contents: page.contents, startCursor } });
+    session.dispatch({ type: 'pageFetched', chatId, page: { endCursor, contents: page.contents, startCursor } });
   }
 }

@@ -323,14 +323,15 @@ export class Session implements ClientHandlers {
     }
     if (
       method === 'chat/statusChanged' &&
-      (this.hasHiddenTurnEnded(params as ChatStatusChangedParams) || this.isUnknown(params as ChatStatusChangedParams))
+      (this.hasHiddenTurnEnded(params as ChatStatusChangedParams) ||
+        this.isUnknownChat(params as ChatStatusChangedParams))
     ) {
       void this.loadChats();
     }
   }
 
   /** Return whether a chat is new: not in the list and never shown here. For example, a cell has begun it. */
-  private isUnknown({ chatId }: ChatStatusChangedParams): boolean {
+  private isUnknownChat({ chatId }: ChatStatusChangedParams): boolean {
     return this.state.chats[String(chatId)] === undefined && this.state.list.every(({ id }) => id !== chatId);
   }
 
@@ -353,8 +354,8 @@ export class Session implements ClientHandlers {
   }
 
   /**
-   * Show a question of the assistant, and return the user's answer. It is `cancelled` if `signal` aborts, or if the
-   * turn ends before the user answers.
+   * Show a question of the assistant, and return the user's answer. The answer is `cancelled` if `signal` aborts, or if
+   * the turn ends before the user answers.
    */
   askUser(question: ChatAskQuestionParams, signal: AbortSignal): Promise<ChatAskQuestionResult> {
     const key = ++this.lastKey;

@@ -83,7 +83,7 @@ export interface Chat extends Transcript {
   readonly agentOptions?: readonly AgentOption[];
   /** The values that the user has chosen for these options and that the agent has not taken yet, by their ids. */
   readonly chosenOptions?: Readonly<Record<string, string>>;
-  /** Changes that are neither kept nor undone. */
+  /** The changes of the assistant that are neither kept nor undone: see `loadChanges`. */
   readonly changes?: readonly Change[];
   /**
    * Present while the chat is replayed. `from`: the transcript that the replay continues, which is empty for the replay
@@ -169,7 +169,7 @@ export type Action =
       readonly tasks?: Transcript['tasks'];
     }
   /** An older page of the chat's history was fetched. */
-  | { readonly type: 'earlier'; readonly chatId: ChatId; readonly page: HistoryPage }
+  | { readonly type: 'pageFetched'; readonly chatId: ChatId; readonly page: HistoryPage }
   /** A model, agent or variant was chosen in the chat. */
   | { readonly type: 'chosen'; readonly chatId: ChatId; readonly selection: Partial<Selection> }
   /** The user has chosen a value for an option of the outside agent. */
@@ -182,8 +182,8 @@ export type Action =
   | { readonly type: 'steered'; readonly chatId: ChatId; readonly steers: readonly QueuedMessage[] }
   /** These questions wait in the queue of the chat now. */
   | { readonly type: 'queued'; readonly chatId: ChatId; readonly queue: readonly QueuedMessage[] }
-  /** The undecided changes of the chat were fetched. */
-  | { readonly type: 'reviewed'; readonly chatId: ChatId; readonly changes: readonly Change[] }
+  /** The list of the assistant's changes in the chat was fetched: see `loadChanges`. */
+  | { readonly type: 'changesFetched'; readonly chatId: ChatId; readonly changes: readonly Change[] }
   /** The user has chosen the parts to leave out of the change of a waiting call. */
   | { readonly type: 'leftOut'; readonly chatId: ChatId; readonly id: string; readonly parts: readonly number[] }
   /** A message is shown to the user. */
@@ -254,7 +254,7 @@ export function reduce(state: State, action: Action): State {
         ...(action.found && { ...replay?.now, ...('startCursor' in action && describeBeginning(action, replay?.now)) }),
         ...(!action.found && { status: 'idle', progress: '' })
       }));
-    case 'earlier':
+    case 'pageFetched':
       return changeChat(state, action.chatId, chat =>
         prependPage(chat, action.page.contents.reduce(applyToChat, EMPTY_TRANSCRIPT), action.page)
       );
@@ -282,7 +282,7 @@ export function reduce(state: State, action: Action): State {
       return changeChat(state, action.chatId, chat => ({ ...chat, steers: action.steers }));
     case 'queued':
       return changeChat(state, action.chatId, chat => ({ ...chat, queue: action.queue }));
-    case 'reviewed':
+    case 'changesFetched':
       return changeChat(state, action.chatId, chat => ({ ...chat, changes: action.changes }));
     case 'leftOut':
       return changeTranscript(state, findParent(state, action.chatId), before =>

@@ -21,6 +21,8 @@ export async function fetchWholeOutput(session: Session, id: string): Promise<st
       return undefined;
     }
     parts.push(part.text);
+    // `end` is the offset after this part, and `total` the length of the whole output. An answer without any progress
+    // would be requested again forever.
     if (part.end >= part.total || part.end <= offset) {
       break;
     }

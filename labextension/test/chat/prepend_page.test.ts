@@ -28,7 +28,7 @@ function words(state: State): readonly string[] {
 }
 
 test('an older page is put before what is shown, with the ends of its turns and a unique key for each block', () => {
-  const { chats } = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
+  const { chats } = reduce(opened(), { type: 'pageFetched', chatId: 'c', page: PAGE });
   const keys = chats.c?.blocks.map(({ key }) => key) ?? [];
   expect(new Set(keys).size).toBe(4);
   expect(chats.c?.endedTurns).toEqual({ [String(keys[1])]: 't1', [String(keys[3])]: 't2' });
@@ -37,14 +37,14 @@ test('an older page is put before what is shown, with the ends of its turns and 
 });
 
 test('a page that arrives twice or too late changes nothing', () => {
-  const once = reduce(opened(), { type: 'earlier', chatId: 'c', page: PAGE });
-  expect(words(reduce(once, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual(['one', 'eins', 'two', 'zwei']);
+  const once = reduce(opened(), { type: 'pageFetched', chatId: 'c', page: PAGE });
+  expect(words(reduce(once, { type: 'pageFetched', chatId: 'c', page: PAGE }))).toEqual(['one', 'eins', 'two', 'zwei']);
   const cleared = reduce(opened(), {
     type: 'notification',
     method: 'chat/cleared',
     params: { chatId: 'c', messages: true }
   });
-  expect(words(reduce(cleared, { type: 'earlier', chatId: 'c', page: PAGE }))).toEqual([]);
+  expect(words(reduce(cleared, { type: 'pageFetched', chatId: 'c', page: PAGE }))).toEqual([]);
 });
 
 test('the last rating of an answer counts, also when the answer is on an older page than the rating', () => {
@@ -53,7 +53,7 @@ test('the last rating of an answer counts, also when the answer is on an older p
     const params = { chatId: 'c', role: 'system', content, seq: 10 } as const;
     const later = reduce(opened(), { type: 'notification', method: 'chat/contentReceived', params });
     const older = { chatId: 'c', role: 'system', content: { ...content, rating: 'good' }, seq: 6 } as const;
-    return reduce(later, { type: 'earlier', chatId: 'c', page: { ...PAGE, contents: [...PAGE.contents, older] } })
+    return reduce(later, { type: 'pageFetched', chatId: 'c', page: { ...PAGE, contents: [...PAGE.contents, older] } })
       .chats;
   };
   expect(rate('bad').c?.ratings).toEqual({ m1: 'bad' });

@@ -148,11 +148,11 @@ describe('the list of changes', () => {
       { id: 't:1', number: 1, turn: 't', path: 'a.py', type: 'file', kind: 'created' } as const,
       { id: 't:2', number: 2, turn: 't', path: 'b.py', type: 'file', kind: 'edited' } as const
     ];
-    const before = reduce(createState('a'), { type: 'reviewed', chatId: 'a', changes });
+    const before = reduce(createState('a'), { type: 'changesFetched', chatId: 'a', changes });
     expect(before.chats.a?.changes).toEqual(changes);
-    const after = reduce(before, { type: 'reviewed', chatId: 'a', changes: changes.slice(1) });
+    const after = reduce(before, { type: 'changesFetched', chatId: 'a', changes: changes.slice(1) });
     expect(after.chats.a?.changes).toEqual(changes.slice(1));
-    expect(reduce(after, { type: 'reviewed', chatId: 'b', changes })).toEqual(after);
+    expect(reduce(after, { type: 'changesFetched', chatId: 'b', changes })).toEqual(after);
   });
 });
 
