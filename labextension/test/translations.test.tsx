@@ -131,7 +131,7 @@ test('the cards of tool calls show no untranslated word', () => {
     ...REASONS.map(reason => ({ ...CALL, status: 'rejected' as const, reason })),
     ...causes.map(cause => ({ ...CALL, cause })),
     { ...CALL, status: 'running', progress: { text: '1', progress: 1, total: 2, background: true } },
-    { ...CALL, whole: 1_000_000, arguments: { 1: '1' } }
+    { ...CALL, wholeLength: 1_000_000, arguments: { 1: '1' } }
   ];
   expect(cards.flatMap(card => check(block(card)))).toEqual([]);
   expect(cards.flatMap(card => check(<ToolDetails block={card} hasTranscript={false} />))).toEqual([]);

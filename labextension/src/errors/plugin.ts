@@ -39,7 +39,7 @@ function activate(
     command: string,
     label: string,
     caption: string,
-    createQuestion: (cell: number) => string
+    createQuestion: (cellNumber: number) => string
   ): void => {
     commands.addCommand(command, {
       label,

@@ -27,8 +27,8 @@ export interface FailedOutputs {
 const UNKNOWN_MAGIC = /^UsageError\b.*%eca\b/m;
 
 /**
- * Return what helps in a cell; undefined when the kernel knows the magic. `language` is the language of the kernel as
- * the notebook names it. It is empty until a kernel has told it.
+ * Return what helps in a cell; undefined when the kernel knows the magic, or when the cell has not failed. `language`
+ * is the language of the kernel as the notebook names it. It is empty until a kernel has reported it.
  *
  * The decision needs no reply of the kernel, because a notebook that is opened again has only the outputs.
  */

@@ -4,7 +4,7 @@
  *
  * A message is plain text, so that it can be copied, undone, stored and read by the model. A mention is found in the
  * text by its word: this module chooses the word of a context, and finds the words of known contexts in a text. Known
- * contexts (`known`) are those that were chosen for the message. The prompt box and the transcript draw mentions as
+ * contexts (`known`) are those that the text may mention. The prompt box and the transcript draw mentions as
  * chips. `caret.ts` decides where the caret may be.
  *
  * `list_named` in `jupyter_eca/plugins/contexts/resolve.py` finds the same words on the server.

@@ -76,8 +76,8 @@ function activate(
   const page = new PageNotebooks(settings, lab);
   const importPanel = (): Promise<typeof import('./panel')> => import('./panel');
   // When Lab is ready and the browser has nothing else to do, the modules of the panel are loaded. Then the panel opens
-  // in a third of the time. Safari does not report when it is idle. There the modules are loaded when the panel is
-  // opened. eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the types know no Safari
+  // in a third of the time. Safari does not report when it is idle. There the modules are loaded when the panel opens.
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the types know no Safari
   void app.restored.then(() => window.requestIdleCallback?.(() => void importPanel()));
   const place = new PanelPlace(async () => {
     // For its first link the server has to load many modules. It does that while the panel is loaded here.

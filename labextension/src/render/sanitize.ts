@@ -12,15 +12,17 @@ const TAGS = new Set(
     'INS KBD LI MARK OL P PRE Q S SAMP SMALL SPAN STRONG SUB SUMMARY SUP TABLE TBODY TD TFOOT TH THEAD TR U UL VAR'
   ).split(' ')
 );
-/** The attributes that are kept. */
+/**
+ * The attributes that are kept. They are listed in two parts, because a longer list would take a line for each name.
+ */
 const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir', 'disabled', 'href', 'lang']);
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {
   ATTRIBUTES.add(name);
 }
 /**
  * Matches the classes that are kept, which are those of highlighted code: `language-python` names the language, and the
- * others are CodeMirror's classes for colours. With any other class of Lab or of its code editor, a text could look like
- * a dialog of Lab or cover a tool call.
+ * others are CodeMirror's classes for colours. With any other class of Lab or of its code editor, a text could look
+ * like a dialog of Lab or cover a tool call.
  */
 const CLASSES = /^(language-[\w+#-]+|cm-s-jupyter|ͼ\w+)$/;
 /** Matches the address of an image that contains its data, so that nothing is loaded. */

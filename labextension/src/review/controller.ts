@@ -667,7 +667,7 @@ class ChangesByChat {
 }
 
 /**
- * Return the hunks of an edit as they are drawn. In a proposal, the hunks that the user leaves out are partialCalls. If
+ * Return the hunks of an edit as they are drawn. In a proposal, the hunks that the user leaves out are marked. If
  * nothing has changed, the same list is returned again, and the painter does not draw it again.
  */
 function listHunksToDraw(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
@@ -677,8 +677,8 @@ function listHunksToDraw(edit: ReviewedEdit, owner: Owner): readonly Hunk[] {
   }
   const { leftOut } = owner;
   if (edit.drawnHunks?.from !== hunks || edit.drawnHunks.leftOut !== leftOut) {
-    const partialCalls = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
-    edit.drawnHunks = { from: hunks, leftOut, hunks: partialCalls };
+    const markedHunks = hunks.map(hunk => ({ ...hunk, isLeftOut: leftOut.includes(hunk.id) }));
+    edit.drawnHunks = { from: hunks, leftOut, hunks: markedHunks };
   }
   return edit.drawnHunks.hunks;
 }

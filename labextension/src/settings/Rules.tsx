@@ -23,14 +23,14 @@ const REVIEW_DEFAULT: readonly DefaultName[] = ['review'];
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
   const { trans, approvalRules, ownFiles } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
-  const [rules, setRules] = React.useState<ApprovalsListResult>();
+  const [rulesResult, setRulesResult] = React.useState<ApprovalsListResult>();
   const [isAdding, setAdding] = React.useState(false);
   /** The key of the rule whose form is open; empty when no form is open. */
   const [editedRule, setEditedRule] = React.useState('');
   /** A sentence about the last change that the user has made here; empty when there was none. */
   const [lastAction, setLastAction] = React.useState('');
   const reload = React.useCallback(async () => {
-    setRules(await session.requestOrShowError('approvals/list', {}));
+    setRulesResult(await session.requestOrShowError('approvals/list', {}));
   }, [session]);
   React.useEffect(() => {
     void reload();
@@ -39,7 +39,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
       unsubscribe.forEach(end => end?.());
     };
   }, [reload, approvalRules, ownFiles]);
-  return rules === undefined ? (
+  return rulesResult === undefined ? (
     <p className="eca-Note">{trans.__('Loading…')}</p>
   ) : (
     <>
@@ -51,7 +51,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
       </p>
       {isAdding ? (
         <RuleEditor
-          rules={rules.rules}
+          rules={rulesResult.rules}
           tools={listTools(Object.values(servers))}
           onSubmit={async rule => {
             try {
@@ -85,7 +85,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         {lastAction}
       </p>
       <RuleList
-        rulesResult={rules}
+        rulesResult={rulesResult}
         editedRule={editedRule}
         onEdit={rule => {
           setLastAction('');
@@ -95,7 +95,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         renderForm={old => (
           <RuleEditor
             old={old}
-            rules={rules.rules}
+            rules={rulesResult.rules}
             tools={listTools(Object.values(servers))}
             onSubmit={async ({ decision, rule, argsMatchers = {} }) => {
               try {

@@ -130,7 +130,7 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
   const [isConfirming, setConfirming] = React.useState(false);
   const isRunning = status === 'running' || status === 'starting';
   // For each button: whether it is shown, its label, its tooltip, and the function that it calls.
-  const choices: readonly (readonly [boolean, string, string, (name: string) => void])[] = [
+  const buttons: readonly (readonly [boolean, string, string, (name: string) => void])[] = [
     [
       status === 'requires-auth',
       trans.__('Sign in'),
@@ -161,9 +161,9 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
   ];
   return (
     <>
-      {choices.map(
-        ([possible, label, tooltip, act]) =>
-          possible && (
+      {buttons.map(
+        ([isShown, label, tooltip, act]) =>
+          isShown && (
             <button
               key={label}
               type="button"

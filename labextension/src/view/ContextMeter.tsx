@@ -105,7 +105,7 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
  * box opens. It is undefined until it has arrived, and while the box is closed.
  */
 function useNextEstimate(estimate: Props['estimate'], open: boolean): Estimate | undefined {
-  // `estimate` is another function at each drawing. As a reference, it does not restart the effect.
+  // `estimate` is another function at each drawing. In a React ref it does not restart the effect.
   const latest = React.useRef(estimate);
   latest.current = estimate;
   const [nextEstimate, setNextEstimate] = React.useState<Estimate>();

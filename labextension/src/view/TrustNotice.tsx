@@ -15,7 +15,7 @@ import { Icon } from './common/Icon';
 interface Props {
   /** The settings that wait for trust, and whether the user can trust them here. */
   readonly untrusted: UntrustedSettingsParams;
-  /** Trusts these settings of a folder. */
+  /** Trusts these settings of a folder. They are held back until then. */
   readonly onTrust: (held: HeldSettings) => Promise<void>;
 }
 

@@ -64,12 +64,12 @@ export function Welcome(props: Props): React.ReactElement {
   const [keyResult, setKeyResult] = React.useState<KeyResult>();
   // The small model runs inside Jupyter and needs no key.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
-  const mayBeNeeded = configured && models.length <= 1;
+  const mayNeedFirstSteps = configured && models.length <= 1;
   React.useEffect(() => {
-    if (mayBeNeeded) {
+    if (mayNeedFirstSteps) {
       void steps.loadProviders();
     }
-  }, [mayBeNeeded, steps]);
+  }, [mayNeedFirstSteps, steps]);
   if (!configured) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }

@@ -288,7 +288,12 @@ test('a finished call is one line with its duration', () => {
 });
 
 test('the whole of a shortened output can be loaded where that is possible', () => {
-  const cut: ToolBlock = { ...CALL, status: 'waiting', whole: 1_200_000, outputs: [{ type: 'text', text: 'head' }] };
+  const cut: ToolBlock = {
+    ...CALL,
+    status: 'waiting',
+    wholeLength: 1_200_000,
+    outputs: [{ type: 'text', text: 'head' }]
+  };
   expect(block(cut)).not.toContain('whole output');
   const able = { ...env, fetchWholeOutput: () => Promise.resolve('all') };
   const html = renderToStaticMarkup(

@@ -91,6 +91,7 @@ export function Composer(props: Props): React.ReactElement {
   const { busy, connected, editing, query, onSend, onStop, onUnsentChange } = props;
   const { trans, attachments, findCell = () => undefined } = useEnv();
   const { sendKey, chips } = usePreferences();
+  // `chips`: whether the user wants the place to be offered as a context.
   const place = chips ? props.place : undefined;
   /** The id of the list of suggestions in the page. */
   const id = React.useId();
@@ -479,7 +480,7 @@ function useInsertedText(
   box: React.RefObject<HTMLTextAreaElement>,
   addKnown: (contexts: readonly ChatContext[]) => void
 ): void {
-  // As a reference, the text does not start the effect when the user types.
+  // In a React ref the text does not start the effect when the user types.
   const latestText = React.useRef(text);
   latestText.current = text;
   React.useEffect(() => {

@@ -61,7 +61,9 @@ export function Approval({
   // The call that a key would decide about; undefined where there are no keys.
   const next = React.useContext(NextDecision);
   const rights = React.useContext(Rights);
+  /** Whether the proposal of a rule is shown. */
   const [proposing, setProposing] = React.useState(false);
+  /** Whether the form for the reason of a rejection is shown. */
   const [rejecting, setRejecting] = React.useState(draftReasons.has(makeCallKey(chatId, id)));
   if (proposing && approvalRules !== undefined) {
     return (

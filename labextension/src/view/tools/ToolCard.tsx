@@ -111,7 +111,7 @@ export const ToolCard = React.memo(function ToolCard({
       {block.progress !== undefined && (
         <CallProgress chatId={chatId} id={block.id} {...block.progress} onBackground={onBackground} />
       )}
-      {(open || waiting) && <ToolDetails block={block} hasTranscript={Boolean(children)} onlyContent={!open} />}
+      {(open || waiting) && <ToolDetails block={block} hasTranscript={Boolean(children)} onlyArguments={!open} />}
       {(open || hasWaitingCall) && children}
       {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
       <WrittenRuleNote chatId={chatId} id={block.id} />

@@ -24,11 +24,11 @@ interface Props {
   /** Whether the transcript of the call's subagent is shown below the details. */
   readonly hasTranscript: boolean;
   /** Whether to show only the arguments, without the result, the name of the tool and the reason for asking. */
-  readonly onlyContent?: boolean;
+  readonly onlyArguments?: boolean;
 }
 
 /** Draws the arguments, the result, the name of the tool, and why the call ran or was forbidden. */
-export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props): React.ReactElement {
+export function ToolDetails({ block, hasTranscript, onlyArguments = false }: Props): React.ReactElement {
   const { trans, fetchWholeOutput } = useEnv();
   const name = toExactText(block.name);
   /** The whole output, after the user has asked for it. */
@@ -42,7 +42,7 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
   // Many MCP servers send a result twice: as text for the model and as JSON for programs.
   const results = block.details?.type === 'jsonOutputs' ? block.details.jsons : [];
   const jsons = results.filter(json => !repeatsText(json, output));
-  if (onlyContent) {
+  if (onlyArguments) {
     return (
       <div className="eca-Tool-body">
         <ArgumentsView block={block} />
@@ -58,7 +58,7 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
           {jsons.map((json, index) => (
             <LongText key={index} text={formatJson(json)} />
           ))}
-          {block.whole !== undefined && wholeOutput === undefined && fetchWholeOutput !== undefined && (
+          {block.wholeLength !== undefined && wholeOutput === undefined && fetchWholeOutput !== undefined && (
             <button
               type="button"
               className="eca-Link"
@@ -66,7 +66,7 @@ export function ToolDetails({ block, hasTranscript, onlyContent = false }: Props
                 void fetchWholeOutput(block.id).then(setWholeOutput);
               }}
             >
-              {trans.__('Load the whole output (%1 characters)', formatCount(block.whole))}
+              {trans.__('Load the whole output (%1 characters)', formatCount(block.wholeLength))}
             </button>
           )}
         </div>
