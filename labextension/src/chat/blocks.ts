@@ -239,13 +239,13 @@ export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams):
     return blocks;
   }
   const { text, progress, total, background } = report;
-  const now = {
+  const newProgress = {
     text: asString(text),
     ...(progress !== undefined && { progress }),
     ...(total !== undefined && { total }),
     ...(background !== undefined && { background })
   };
-  return replaceBlock(blocks, index, { ...before, progress: now });
+  return replaceBlock(blocks, index, { ...before, progress: newProgress });
 }
 
 /**
@@ -276,9 +276,9 @@ export function countParts({ details, leftOut = [] }: ToolBlock): PartCount | un
     return undefined;
   }
   const { parts = [], cells = [] } = details;
-  const kept = parts.length - leftOut.length;
-  const changesSomething = kept > 0 || cells.some(change => !parts.some(part => isPartOf(part, change)));
-  return { kept, all: parts.length, changesSomething };
+  const keptCount = parts.length - leftOut.length;
+  const changesSomething = keptCount > 0 || cells.some(change => !parts.some(part => isPartOf(part, change)));
+  return { kept: keptCount, all: parts.length, changesSomething };
 }
 
 /**
@@ -423,8 +423,8 @@ function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
   const before = blocks[index];
   const waitsFor = findBlockingCall(blocks, content);
   if (before?.kind === 'tool') {
-    const now = { ...before, ...readStage(content, before), ...waitsFor, ...readPerson(by) };
-    return replaceBlock(blocks, index, isOpen(now) ? now : clearProgress(now));
+    const updatedCall = { ...before, ...readStage(content, before), ...waitsFor, ...readPerson(by) };
+    return replaceBlock(blocks, index, isOpen(updatedCall) ? updatedCall : clearProgress(updatedCall));
   }
   return appendBlock(blocks, {
     kind: 'tool',
@@ -453,11 +453,11 @@ function findBlockingCall(blocks: Blocks, content: ToolContent): Pick<ToolBlock,
  */
 function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock> & Pick<ToolBlock, 'status'> {
   const status = readStatus(content);
-  const known = before?.status ?? 'preparing';
+  const statusBefore = before?.status ?? 'preparing';
   // The arguments come in pieces, each with the text that follows the last piece.
   const text = content.type === 'toolCallPrepare' ? (before?.argumentsText ?? '') + content.argumentsText : undefined;
   return {
-    status: STAGE_RANKS[status] > STAGE_RANKS[known] ? status : known,
+    status: STAGE_RANKS[status] > STAGE_RANKS[statusBefore] ? status : statusBefore,
     ...(content.summary !== undefined && { summary: content.summary }),
     ...(content.details !== undefined && { details: content.details }),
     ...(text !== undefined && { argumentsText: text }),

@@ -10,7 +10,9 @@ import type { Session } from './session';
 
 /** The functions for the flags of the chat that is shown. `contentId` is the id of the message. */
 export interface Flags {
+  /** Adds a flag with this text to the message. */
   readonly add: (contentId: string, text: string) => void;
+  /** Removes the flag of the message. */
   readonly remove: (contentId: string) => void;
 }
 

@@ -61,12 +61,12 @@ export async function forkChat(session: Session, { contentId }: UserBlock): Prom
     return;
   }
   await session.loadChats();
-  const known = new Set(session.state.list.map(({ id }) => id));
+  const earlierChatIds = new Set(session.state.list.map(({ id }) => id));
   if ((await session.requestOrShowError('chat/fork', { chatId: session.chat.id, contentId })) === undefined) {
     return;
   }
   await session.loadChats();
-  const forked = session.state.list.find(({ id }) => !known.has(id));
+  const forked = session.state.list.find(({ id }) => !earlierChatIds.has(id));
   if (forked !== undefined) {
     await session.openChat(forked.id);
   }

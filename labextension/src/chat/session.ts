@@ -236,9 +236,9 @@ export class Session implements ClientHandlers {
     try {
       const params = { chatId: chat.id, ...(notebook !== undefined && { notebook }) };
       const { model = '', agent = '', variant = '', variants } = await this.request('chat/selection', params);
-      const now = this.state.chats[String(chat.id)];
+      const currentChat = this.state.chats[String(chat.id)];
       // The user may have chosen or asked something while the server answered. That takes precedence.
-      if (now !== undefined && isUnused(now) && now.selection === chat.selection) {
+      if (currentChat !== undefined && isUnused(currentChat) && currentChat.selection === chat.selection) {
         this.dispatch({ type: 'chosen', chatId: chat.id, selection: { model, agent, variant, variants } });
       }
     } catch (error) {
@@ -515,9 +515,9 @@ export class Session implements ClientHandlers {
 
   /** Show a chat. If it was not shown before, its transcript is fetched. */
   async openChat(chatId: ChatId): Promise<void> {
-    const known = this.state.chats[String(chatId)];
+    const shownBefore = this.state.chats[String(chatId)];
     this.dispatch({ type: 'shown', chatId });
-    if (known === undefined) {
+    if (shownBefore === undefined) {
       await this.replay(this.chat);
     }
     void this.recallSelection();

@@ -117,7 +117,9 @@ export interface State {
   readonly chats: Readonly<Record<string, Chat>>;
   /** All chats of the workspace, for the list of chats. */
   readonly list: readonly ChatSummary[];
+  /** The full names of the models, `provider/model`. */
   readonly models: readonly string[];
+  /** The names of the agents that the user can choose. */
   readonly agents: readonly string[];
   /** The names of those agents that are programs of their own, such as Codex. They choose their model themselves. */
   readonly outsideAgents: readonly string[];
@@ -338,8 +340,8 @@ function reduceNotification(state: State, action: ServerNotification): State {
     case 'tool/serverUpdated':
       return { ...state, servers: { ...state.servers, [action.params.name]: action.params } };
     case 'tool/serverRemoved': {
-      const rest = Object.entries(state.servers).filter(([name]) => name !== action.params.name);
-      return { ...state, servers: Object.fromEntries(rest) };
+      const remainingServers = Object.entries(state.servers).filter(([name]) => name !== action.params.name);
+      return { ...state, servers: Object.fromEntries(remainingServers) };
     }
     case 'providers/updated':
       return { ...state, providers: { ...state.providers, [action.params.id]: action.params } };

@@ -63,8 +63,8 @@ async function querySuggestions(
 ): Promise<Suggestions> {
   switch (kind) {
     case '@': {
-      const found = await sendRequest('chat/queryContext', { ...params, contexts });
-      return { items: found.contexts.map(toSuggestion), lacksVariables: found.lacksVariables === true };
+      const result = await sendRequest('chat/queryContext', { ...params, contexts });
+      return { items: result.contexts.map(toSuggestion), lacksVariables: result.lacksVariables === true };
     }
     case '/': {
       const { commands } = await sendRequest('chat/queryCommands', params);

@@ -24,6 +24,7 @@ export class TabStorage {
     return this.read('chat');
   }
 
+  /** Store the id of the chat that is shown. */
   setChat(id: string): void {
     this.write('chat', id);
   }
@@ -33,22 +34,27 @@ export class TabStorage {
     return this.read(`chat of ${path}`);
   }
 
+  /** Store the chat that is shown with a notebook. */
   setNotebookChat(path: string, id: string): void {
     this.write(`chat of ${path}`, id);
   }
 
+  /** Return the text of a chat's draft; empty when there is none. */
   getDraft(chatId: string): string {
     return this.read(`draft ${chatId}`) ?? '';
   }
 
+  /** Store the text of a chat's draft. */
   setDraft(chatId: string, text: string): void {
     this.write(`draft ${chatId}`, text);
   }
 
+  /** Return the contexts of a chat's draft as JSON; empty when there are none. */
   getDraftContexts(chatId: string): string {
     return this.read(`contexts ${chatId}`) ?? '';
   }
 
+  /** Store the contexts of a chat's draft. */
   setDraftContexts(chatId: string, json: string): void {
     this.write(`contexts ${chatId}`, json);
   }
@@ -61,6 +67,7 @@ export class TabStorage {
     return (this.read(`kept ${change}`) ?? '').split(' ').filter(Boolean).map(Number);
   }
 
+  /** Store the ids of the hunks that the user kept in a change. */
   setKeptHunks(change: string, hunks: readonly number[]): void {
     this.write(`kept ${change}`, hunks.join(' '));
   }

@@ -84,7 +84,7 @@ export function groupChats(
         ? AGES
         : STATES;
   return order.flatMap(key => {
-    const found = groups.get(key);
-    return found === undefined ? [] : [{ key, chats: found }];
+    const chatsOfGroup = groups.get(key);
+    return chatsOfGroup === undefined ? [] : [{ key, chats: chatsOfGroup }];
   });
 }

@@ -36,9 +36,11 @@ export interface BarContent {
 
 /** The bar of one change. It is empty until `fill` is called. */
 export class CellBar extends Widget {
+  /** The line with the description and the buttons. */
   private readonly head = document.createElement('div');
   private readonly descriptionNode = document.createElement('span');
   private readonly sourceNode = document.createElement('pre');
+  /** The buttons with which the bar was last filled. */
   private buttons: readonly BarButton[] = [];
 
   /** `label` is the name of the bar for a screen reader. */

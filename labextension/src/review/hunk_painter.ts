@@ -71,12 +71,12 @@ export class HunkPainter {
     const { edit, review } = this.drawings.get(cell) ?? {};
     const hasEdit = edit !== undefined && edit.hunks.length > 0;
     // Without any hunks, the empty list of the inline edit is drawn, which removes its last hunks.
-    const top = hasEdit ? edit : (review ?? edit);
-    if (cell.isDisposed || view === undefined || top === undefined || this.drawn.get(cell) === top.hunks) {
+    const topLayer = hasEdit ? edit : (review ?? edit);
+    if (cell.isDisposed || view === undefined || topLayer === undefined || this.drawn.get(cell) === topLayer.hunks) {
       return;
     }
-    this.drawn.set(cell, top.hunks);
-    drawHunks(view, top.hunks, top.style);
+    this.drawn.set(cell, topLayer.hunks);
+    drawHunks(view, topLayer.hunks, topLayer.style);
   }
 }
 

@@ -116,12 +116,12 @@ export function computeDelta(before: string, after: string): Delta {
  */
 export function mapHunks(textWithHunks: TextWithHunks, delta: Delta): TextWithHunks {
   let { text, hunks } = textWithHunks;
-  let at = 0;
-  // A part of a delta keeps characters, inserts some, or deletes some. `at` is the offset after the parts so far.
+  let offset = 0;
+  // A part of a delta keeps characters, inserts some, or deletes some. `offset` is the offset after the parts so far.
   for (const { retain = 0, insert, delete: deleted = 0 } of delta) {
-    at += retain;
+    offset += retain;
     const inserted = typeof insert === 'string' ? insert : '';
-    const [before, start, end] = [text, at, at + deleted];
+    const [before, start, end] = [text, offset, offset + deleted];
     const after = before.slice(0, start) + inserted + before.slice(end);
     hunks = hunks
       .map(hunk =>
@@ -130,7 +130,7 @@ export function mapHunks(textWithHunks: TextWithHunks, delta: Delta): TextWithHu
       // An edit may have joined the first line of the hunk with the line before it.
       .map(hunk => (isAtLineStart(hunk, after) ? hunk : { ...hunk, isEdited: true }));
     text = after;
-    at += inserted.length;
+    offset += inserted.length;
   }
   return { text, hunks: hunks.filter(({ from, to, otherText }) => text.slice(from, to) !== otherText) };
 }

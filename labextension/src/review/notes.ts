@@ -131,7 +131,9 @@ type ProposedChange = NonNullable<FileChangeDetails['cells']>[number];
 
 /** The call and the kinds of the notes that a cell has so far. All of them belong to one call. */
 interface CellNotes {
+  /** The id of the call. */
   readonly call: string;
+  /** The kind of each note. */
   readonly kinds: readonly NoteContent['kind'][];
 }
 
@@ -146,8 +148,10 @@ function canAddNote(call: string, kind: NoteContent['kind'], others: CellNotes |
 
 /** Return the parts of an edit; undefined when there are none. */
 function listParts({ parts = [] }: FileChangeDetails, change: ProposedChange): readonly CellPart[] | undefined {
-  const own = parts.flatMap((part, index) => ('kind' in part || !isPartOf(part, change) ? [] : [{ ...part, index }]));
-  return own.length === 0 ? undefined : own;
+  const ownParts = parts.flatMap((part, index) =>
+    'kind' in part || !isPartOf(part, change) ? [] : [{ ...part, index }]
+  );
+  return ownParts.length === 0 ? undefined : ownParts;
 }
 
 /** Return the index of the part that is the move of a cell; undefined when there is none. */

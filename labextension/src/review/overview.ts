@@ -49,6 +49,7 @@ export class NotebookOverview {
   /** See `ReviewCounts.busy`. */
   private busy = false;
   private readonly bar: ReviewBarWidget;
+  /** The strip with the marks. */
   private readonly scrollMap: ScrollMap;
 
   constructor(

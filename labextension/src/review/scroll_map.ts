@@ -26,7 +26,9 @@ interface Estimates {
 
 /** The strip of one notebook, until `dispose` is called. */
 export class ScrollMap {
+  /** The element of the strip. */
   private readonly node = document.createElement('div');
+  /** The marks in the strip, each with its element. */
   private marks: readonly (MarkedCell & { readonly node: HTMLElement })[] = [];
   /** The id of the animation frame that will update the marks; 0 when no update is planned. */
   private plannedFrame = 0;

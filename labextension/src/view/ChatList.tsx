@@ -338,6 +338,7 @@ function ChatStateText({
   }
 }
 
+/** 24 hours in milliseconds. */
 const DAY_MS = 86_400_000;
 
 /** Shows when a chat was changed last: the time of day within the last 24 hours, otherwise the date. */

@@ -88,6 +88,7 @@ export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<The
   private readonly controllers = new Map<Id, AbortController>();
   /** The id of our last request. The first id is 1, so 0 can stand for an id that no request has. */
   private lastId = 0;
+  /** Whether either end has closed the link. */
   private isClosed = false;
 
   /** `onClose` is called once when either end has closed the link. */

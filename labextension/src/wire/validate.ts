@@ -116,8 +116,8 @@ function findMisfitInRecord(fields: RecordShape, value: unknown, path: string): 
 /** Return the name and the value of a shape's tag, for example `['type', 'text']`; undefined when it has none. */
 function findTag(shape: Shape): readonly [string, string] | undefined {
   const fields = typeof shape === 'string' ? NAMED_SHAPES[shape] : undefined;
-  const found = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
-  return found === undefined || found === false ? undefined : [found[0], String(found[1]).slice(1)];
+  const tagField = fields !== undefined && !isList(fields) && Object.entries(fields).find(isTag);
+  return tagField === undefined || tagField === false ? undefined : [tagField[0], String(tagField[1]).slice(1)];
 }
 
 /** Whether a field of a record is a tag: its shape is a literal. */

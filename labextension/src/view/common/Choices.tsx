@@ -24,7 +24,7 @@ interface Props<T> {
 /** The question and its buttons. The first button gets the focus. */
 export function Choices<T>({ className, label, question, choices, onChoose }: Props<T>): React.ReactElement {
   const { trans } = useEnv();
-  const all: readonly (readonly [string, T | undefined])[] = [...choices, [trans.__('Cancel'), undefined]];
+  const allChoices: readonly (readonly [string, T | undefined])[] = [...choices, [trans.__('Cancel'), undefined]];
   return (
     <div
       className={`eca-User-extents ${className ?? ''}`}
@@ -37,7 +37,7 @@ export function Choices<T>({ className, label, question, choices, onChoose }: Pr
       }}
     >
       <span>{question}</span>
-      {all.map(([name, chosen], index) => (
+      {allChoices.map(([name, chosen], index) => (
         <button
           key={name}
           type="button"

@@ -8,9 +8,11 @@
 
 import * as React from 'react';
 
-// The card of a tool call, the head of the card, which can have the focus, and the prompt box.
+// All of these are CSS selectors. The card of a tool call:
 const CARD = '.eca-Tool';
+// The head of the card, which can have the focus.
 const CARD_HEAD = '.eca-Tool-head';
+// The prompt box.
 const PROMPT_BOX = 'textarea[role=combobox]';
 // The elements that can get the focus while a button in them is disabled.
 const HOLDER = 'form, section, [role=group], [role=tabpanel], .eca-Panel';

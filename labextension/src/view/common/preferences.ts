@@ -63,7 +63,9 @@ const SETTINGS_ID = 'jupyter-eca:plugin';
 
 /** Keeps the present preferences, and notifies subscribers when they change. */
 export class PreferenceStore {
+  /** The present preferences. */
   private value = DEFAULTS;
+  /** Called whenever `value` has changed. */
   private readonly subscribers = new Set<() => void>();
   /** Lab's settings; undefined as long as they are not loaded. */
   private settings: ISettingRegistry.ISettings | undefined;

@@ -120,7 +120,7 @@ export function useCompletion(
     };
   }, [kind, start, word, query]);
   const suggestions = React.useMemo(() => listMatchingSuggestions(answer, kind, word), [answer, kind, word]);
-  const size = suggestions?.length ?? 0;
+  const suggestionCount = suggestions?.length ?? 0;
   return {
     list:
       currentTrigger === undefined || closedTriggerId === triggerId
@@ -129,10 +129,14 @@ export function useCompletion(
             trigger: currentTrigger,
             suggestions,
             lacksVariables: answer?.lacksVariables === true,
-            activeIndex: Math.min(activeIndex, Math.max(0, size - 1))
+            activeIndex: Math.min(activeIndex, Math.max(0, suggestionCount - 1))
           },
     move: lines => {
-      setActiveIndex(size === 0 ? 0 : (Math.min(activeIndex, size - 1) + lines + size) % size);
+      setActiveIndex(
+        suggestionCount === 0
+          ? 0
+          : (Math.min(activeIndex, suggestionCount - 1) + lines + suggestionCount) % suggestionCount
+      );
     },
     close: () => {
       setClosedTriggerId(triggerId);
@@ -146,6 +150,7 @@ interface Answer {
   readonly word: string;
   /** The suggestions; null when the request failed. */
   readonly suggestions: readonly Suggestion[] | null;
+  /** Whether variables are missing, because the kernel is busy. */
   readonly lacksVariables: boolean;
 }
 

@@ -20,7 +20,9 @@ interface Props {
   readonly frame: React.RefObject<HTMLDivElement>;
   /** What is chosen now. */
   readonly selection: Selection;
+  /** The names of the models that can be chosen. */
   readonly models: readonly string[];
+  /** The names of the agents that can be chosen. */
   readonly agents: readonly string[];
   /** Those of the agents that choose their model themselves. */
   readonly outsideAgents: readonly string[];
@@ -111,6 +113,7 @@ interface PickerProps {
   readonly mark?: PickerMark;
   /** The chosen value; empty for the default. */
   readonly value: string;
+  /** The values that can be chosen. */
   readonly options: readonly string[];
   /** The names of the values for the user. A value without one is shown itself. */
   readonly labels?: ReadonlyMap<string, string>;
@@ -118,6 +121,7 @@ interface PickerProps {
   readonly isPending?: boolean;
   /** Whether the values are on and off. They are shown with the name of the picker, as in "Search the web: on". */
   readonly isSwitch?: boolean;
+  /** Called with the value that the user chooses. */
   readonly onChange: (value: string) => void;
 }
 

@@ -61,7 +61,7 @@ export function FirstRun({
     }
   };
   /** Open a step; undefined shows the buttons again. */
-  const open = (next: Choice | undefined): void => {
+  const openStep = (next: Choice | undefined): void => {
     setResult(undefined);
     setChoice(next);
     onOpen(next !== undefined);
@@ -83,13 +83,13 @@ export function FirstRun({
                   .map(({ id, label }) => label ?? id)
                   .join(', ')}
                 onClick={() => {
-                  open('sign-in');
+                  openStep('sign-in');
                 }}
               />
               <LargeButton
                 label={trans.__('Paste a key')}
                 onClick={() => {
-                  open('key');
+                  openStep('key');
                 }}
               />
             </>
@@ -101,7 +101,7 @@ export function FirstRun({
               if (bundled?.installed === true) {
                 onTrySmallModel(bundled.model);
               } else {
-                open('small');
+                openStep('small');
               }
             }}
           />
@@ -118,7 +118,7 @@ export function FirstRun({
             void handleResult(steps.tryKey(id));
           }}
           onBack={() => {
-            open(undefined);
+            openStep(undefined);
           }}
         />
       )}
@@ -136,7 +136,7 @@ export function FirstRun({
           type="button"
           className="eca-Link"
           onClick={() => {
-            open(undefined);
+            openStep(undefined);
           }}
         >
           {trans.__('Back')}
@@ -249,11 +249,11 @@ interface KeyFormProps {
 export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactElement {
   const { trans } = useEnv();
   const [chosen, setChosen] = React.useState('');
-  const key = React.useRef<HTMLInputElement>(null);
+  const keyField = React.useRef<HTMLInputElement>(null);
   const id = React.useId();
   // The key may be there before the providers are.
   React.useEffect(() => {
-    setChosen(earlier => (earlier === '' ? (guessProvider(key.current?.value ?? '', providers) ?? '') : earlier));
+    setChosen(earlier => (earlier === '' ? (guessProvider(keyField.current?.value ?? '', providers) ?? '') : earlier));
   }, [providers]);
   return (
     <form
@@ -261,7 +261,7 @@ export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactEl
       autoComplete="off"
       onSubmit={event => {
         event.preventDefault();
-        const text = key.current?.value.trim() ?? '';
+        const text = keyField.current?.value.trim() ?? '';
         if (text !== '' && chosen !== '') {
           event.currentTarget.reset();
           onKey(chosen, text);
@@ -270,7 +270,7 @@ export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactEl
     >
       <label htmlFor={`${id}-key`}>{trans.__('Key')}</label>
       <input
-        ref={key}
+        ref={keyField}
         id={`${id}-key`}
         className="eca-Input"
         type="password"

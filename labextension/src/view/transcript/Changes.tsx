@@ -17,7 +17,9 @@ import { useMayAsk } from '../common/rights';
 
 /** The functions that the buttons call. Each promise resolves when the list of changes is loaded again. */
 export interface ReviewActions {
+  /** Keeps these changes. */
   readonly onKeep: (changes: readonly Change[]) => Promise<void>;
+  /** Undoes these changes. */
   readonly onUndo: (changes: readonly Change[]) => Promise<void>;
 }
 

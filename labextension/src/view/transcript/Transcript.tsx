@@ -330,7 +330,9 @@ function LoadMore({
   side,
   onNear
 }: {
+  /** The element that scrolls. */
   readonly frame: React.RefObject<HTMLDivElement>;
+  /** Whether the missing blocks are before the blocks in the page (`start`), or after them (`end`). */
   readonly side: 'start' | 'end';
   readonly onNear: () => void;
 }): React.ReactElement {
