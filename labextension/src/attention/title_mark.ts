@@ -19,6 +19,7 @@ export function markTitle(title: string, mark: TabMark): string {
 
 /** Keeps a mark in the title of the page. */
 export class TitleMark {
+  /** The mark that the title should have. */
   private mark: TabMark = 'none';
 
   constructor(private readonly page: Document) {

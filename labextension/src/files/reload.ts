@@ -44,8 +44,8 @@ export function createRefresher(app: JupyterFrontEnd, trans: TranslationBundle):
 
 /** List the views of all open documents. A document may have several. */
 function listDocumentWidgets({ shell }: JupyterFrontEnd): IDocumentWidget[] {
-  const all = ['main', 'left', 'right', 'down'].flatMap(area => listWidgets(shell, area));
-  return all.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
+  const widgets = ['main', 'left', 'right', 'down'].flatMap(area => listWidgets(shell, area));
+  return widgets.filter((widget): widget is IDocumentWidget => 'context' in widget && !widget.isDisposed);
 }
 
 /** List the widgets of an area of Lab; none if this version of Lab has no such area: older ones have no `down`. */

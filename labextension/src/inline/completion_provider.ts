@@ -19,6 +19,7 @@ import { CellAbove, CompletionDocument, findCommentSign, buildDocument } from '.
 import { CompletionLink } from './completion_link';
 import { Code, LinkError, RpcError } from '../wire/rpc';
 
+/** The result of a request that failed. */
 const NO_COMPLETIONS: IInlineCompletionList = { items: [] };
 /** Keys that do not change the text when they are pressed alone. */
 const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock'];

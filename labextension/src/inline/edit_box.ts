@@ -31,7 +31,9 @@ export interface EditActions {
 
 /** The box of one cell. */
 export class EditBox extends Widget {
+  /** What the box is doing. */
   private status: EditStatus = 'asking';
+  /** The field for the instruction. */
   private readonly input = document.createElement('textarea');
   /** The line below the input, with the message and the buttons. */
   private readonly row = document.createElement('div');

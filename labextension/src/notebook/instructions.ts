@@ -21,8 +21,8 @@ const KEY = 'jupyter_eca';
 
 /** Return our entry in the metadata of a notebook; `{}` if there is none. */
 function readOwnMetadata(model: YNotebook): PartialJSONObject {
-  const found: unknown = model.getMetadata(KEY);
-  return typeof found === 'object' && found !== null ? (found as PartialJSONObject) : {};
+  const entry: unknown = model.getMetadata(KEY);
+  return typeof entry === 'object' && entry !== null ? (entry as PartialJSONObject) : {};
 }
 
 /** Return the instructions in the metadata; empty when there are none. */

@@ -66,12 +66,12 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
 /** List the findings, each of them once. Where findings overlap, a finding has more than one mark. */
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const findings = new Set<Finding>();
-  for (const set of state.facet(decorations)) {
+  for (const decorationSet of state.facet(decorations)) {
     // Some extensions provide a function that computes the decorations. The lint package does not, so it is skipped.
-    if (typeof set === 'function') {
+    if (typeof decorationSet === 'function') {
       continue;
     }
-    const mark = set.iter();
+    const mark = decorationSet.iter();
     while (mark.value !== null) {
       const { diagnostic, diagnostics } = mark.value.spec as LintMark;
       for (const finding of [...(diagnostics ?? []), ...(diagnostic === undefined ? [] : [diagnostic])]) {

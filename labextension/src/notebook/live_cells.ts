@@ -44,8 +44,9 @@ export interface CellOutline {
   readonly deletable?: boolean;
 }
 
-/** The name of our entry in the metadata of a cell, and the entry of a cell in which the assistant has written. */
+/** The name of our entry in the metadata of a cell. */
 const OUR_METADATA = 'jupyter_eca';
+/** Our entry in the metadata of a cell in which the assistant has written. */
 const WRITTEN = { written: true };
 
 /**

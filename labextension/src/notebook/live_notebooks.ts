@@ -255,8 +255,8 @@ function toDocument(panel: NotebookPanel): NotebookDocument {
 function readLanguage({ context }: NotebookPanel): string {
   const { language_info, kernelspec } = context.model.sharedModel.metadata;
   // Until a kernel has started, Lab gives the language an empty name.
-  const known = language_info?.name ?? '';
-  return known === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : known;
+  const languageName = language_info?.name ?? '';
+  return languageName === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : languageName;
 }
 
 /** Return the selection in the active cell. A cell that was never visible has no editor, so no selection. */

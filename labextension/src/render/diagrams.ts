@@ -41,8 +41,8 @@ export function mayLoad(source: string): boolean {
 export function disableDiagrams(parser: Parser): Parser {
   return {
     render: async source => {
-      const split = source.replaceAll(SPLIT, '').replaceAll(/(m)(ermaid)/gi, `$1${SPLIT}$2`);
-      return (await parser.render(split)).replaceAll(SPLIT, '').replaceAll(encodeURIComponent(SPLIT), '');
+      const splitSource = source.replaceAll(SPLIT, '').replaceAll(/(m)(ermaid)/gi, `$1${SPLIT}$2`);
+      return (await parser.render(splitSource)).replaceAll(SPLIT, '').replaceAll(encodeURIComponent(SPLIT), '');
     }
   };
 }

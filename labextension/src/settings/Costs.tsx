@@ -113,6 +113,6 @@ function describeCost({ cost, requests, unpriced }: Cost, trans: TranslationBund
   if (requests > 0 && unpriced === requests) {
     return trans.__('unknown');
   }
-  const known = formatCost(String(cost));
-  return unpriced === 0 ? known : trans.__('%1 and %2 of unknown price', known, unpriced);
+  const knownCost = formatCost(String(cost));
+  return unpriced === 0 ? knownCost : trans.__('%1 and %2 of unknown price', knownCost, unpriced);
 }

@@ -35,6 +35,7 @@ export interface RuleDraft {
 
 /** A line of the form in which the user has typed nothing. */
 const EMPTY_MATCHER: MatcherDraft = { argument: '', pattern: '' };
+/** The draft of a new rule, before the user has typed anything. */
 const EMPTY_DRAFT: RuleDraft = { decision: 'ask', tool: '', matchers: [EMPTY_MATCHER], scope: 'workspace' };
 
 /** The patterns for each argument, by the names of the arguments. */

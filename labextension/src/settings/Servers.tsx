@@ -23,13 +23,13 @@ export function Servers({ session }: { readonly session: Session }): React.React
   const [editedServer, setEditedServer] = React.useState('');
   const actions = React.useMemo(() => ({ ...createActions(session), onEdit: setEditedServer }), [session]);
   const [files, setFiles] = React.useState<readonly McpServerFiles[]>([]);
-  const names = Object.keys(servers).sort().join(' ');
+  const serverNames = Object.keys(servers).sort().join(' ');
   React.useEffect(() => {
     // A server that was added, changed or removed may be in another file now.
     void session.requestOrShowError('mcp/serverFiles', {}).then(result => {
       setFiles(result?.servers ?? []);
     });
-  }, [session, names]);
+  }, [session, serverNames]);
   const sortedServers = Object.values(servers).sort(
     (left, right) => left.type.localeCompare(right.type) || left.name.localeCompare(right.name)
   );

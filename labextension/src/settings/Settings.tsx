@@ -33,6 +33,7 @@ export function isSection(name: string): name is Section {
   return (SECTIONS as readonly string[]).includes(name);
 }
 
+/** The icons of the sections in the list. */
 const ICONS: Readonly<Record<Section, IconName>> = {
   defaults: 'gear',
   servers: 'tool',

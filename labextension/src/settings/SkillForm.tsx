@@ -105,14 +105,17 @@ export function SkillForm({ old, onSubmit, onCancel }: Props): React.ReactElemen
   );
 }
 
-/** Read the skill from the fields of the form. `field` returns the text of a field. */
-export function readSkill(field: (name: string) => string, old?: SkillEntry): SkillsWriteParams {
+/**
+ * Return the skill that the fields of the form describe. `getField` returns the text of the field with a name. `old` is
+ * the skill that is changed.
+ */
+export function readSkill(getField: (name: string) => string, old?: SkillEntry): SkillsWriteParams {
   return {
-    name: field('name').trim(),
-    description: field('description').trim(),
-    body: field('body'),
+    name: getField('name').trim(),
+    description: getField('description').trim(),
+    body: getField('body'),
     ...(old === undefined
-      ? { scope: field('scope') === 'global' ? 'global' : 'workspace' }
+      ? { scope: getField('scope') === 'global' ? 'global' : 'workspace' }
       : old.digest !== undefined && { old: { file: old.file, digest: old.digest } })
   };
 }

@@ -36,7 +36,8 @@ export function Skills({ session }: { readonly session: Session }): React.ReactE
   if (list === undefined) {
     return <p className="eca-Note">{trans.__('Loading…')}</p>;
   }
-  const form = (old?: SkillEntry): React.ReactElement => (
+  // `old`: the skill that is changed; undefined for a new one.
+  const drawForm = (old?: SkillEntry): React.ReactElement => (
     <SkillForm
       {...(old && { old })}
       onSubmit={async params => {
@@ -63,7 +64,7 @@ export function Skills({ session }: { readonly session: Session }): React.ReactE
         )}
       </p>
       {edited === 'new' ? (
-        form()
+        drawForm()
       ) : (
         <button
           type="button"
@@ -95,7 +96,7 @@ export function Skills({ session }: { readonly session: Session }): React.ReactE
               await reload();
             }}
           >
-            {edited === skill ? form(skill) : undefined}
+            {edited === skill ? drawForm(skill) : undefined}
           </SkillCard>
         ))}
       </ul>
@@ -109,7 +110,7 @@ interface CardProps {
   readonly readPreview: () => Promise<string | undefined>;
   /** Opens the form of the skill. */
   readonly onEdit: () => void;
-  /** Deletes the file of the skill. */
+  /** Deletes the file of the skill, if its content still has this digest. */
   readonly onDelete: (digest: string) => Promise<void>;
   /** The form, while it is open. */
   readonly children?: React.ReactNode;
@@ -208,7 +209,7 @@ export function SkillCard({ skill, readPreview, onEdit, onDelete, children }: Ca
   );
 }
 
-/** Draws the text that the model is given when it loads a skill. It is fetched once. */
+/** Draws the text that the model is given when it loads a skill. The text is fetched once. */
 function SkillPreview({
   name,
   readPreview

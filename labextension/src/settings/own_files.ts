@@ -3,8 +3,8 @@
  * the Markdown files of agents and skills.
  *
  * Most of these files are hidden or lie outside of the folder of the Jupyter server, so Lab's own file service does not
- * show them. This module adds a drive to Lab, whose files are read and saved by the assistant's server. The server
- * opens no other files.
+ * show them. This module adds a drive to Lab: a second file service, whose files are read and saved by the assistant's
+ * server. The server opens no other files in this way.
  */
 
 import type { IDocumentManager } from '@jupyterlab/docmanager';
@@ -16,12 +16,13 @@ import type { OwnFilesOpener } from '../view/common/env';
 
 /** The name of the drive. A path of Lab begins with it: `assistant:.eca/config.json`. */
 const DRIVE = 'assistant';
-/** The plain editor. Other views of Lab may show such a file without letting the user change it. */
+/** The name of Lab's plain editor. Other views of Lab may show such a file without letting the user change it. */
 const EDITOR = 'Editor';
 
-/** The files that the user has opened. */
+/** Opens the files, and reports when one of them was saved. */
 export class OwnFiles implements OwnFilesOpener {
   private readonly drive: OwnFilesDrive;
+  /** Called whenever a file was saved. */
   private readonly subscribers = new Set<() => void>();
 
   constructor(
@@ -54,7 +55,10 @@ export class OwnFiles implements OwnFilesOpener {
 class OwnFilesDrive extends Drive {
   /** The server's names of the files, by their paths in this drive. */
   private readonly names = new Map<string, string>();
-  /** The digests of the contents that the editors have read last, by the paths. */
+  /**
+   * The digests of the contents that the editors have read or saved last, by the paths. The server saves a file only if
+   * the file on disk still has this digest.
+   */
   private readonly digests = new Map<string, string>();
 
   /** `onSaved` is called when a file was saved. */
@@ -90,6 +94,7 @@ class OwnFilesDrive extends Drive {
     return describeFile(localPath, digest, null);
   }
 
+  // Lab creates a checkpoint when it saves a file. This drive keeps none.
   override createCheckpoint(): Promise<Contents.ICheckpointModel> {
     return Promise.resolve({ id: 'none', last_modified: new Date(0).toISOString() });
   }
@@ -106,12 +111,13 @@ class OwnFilesDrive extends Drive {
   override copy = refuse;
   override getDownloadUrl = refuse;
 
+  /** Return the server's name of the file at a path. */
   private findName(localPath: string): string {
     return this.names.get(localPath) ?? localPath;
   }
 }
 
-/** Refuse what only a drive with folders can do. */
+/** Refuse an action that this drive does not have, such as to rename a file. */
 function refuse(): Promise<never> {
   return Promise.reject(new Error('This file can only be opened and saved here.'));
 }

@@ -16,7 +16,9 @@ import { isSection, Section, Settings } from './Settings';
 
 /** The settings as a widget of Lab. `panel` provides the session and the environment of the views. */
 export class SettingsWidget extends ReactWidget {
+  /** The section that is shown. */
   private section: Section = 'defaults';
+  /** The environment of the views. In addition to that of the panel, it opens the files of the settings. */
   private readonly env: Env;
 
   constructor(private readonly panel: AssistantPanel) {

@@ -80,8 +80,11 @@ const SILENCE_MS = 4000;
 class ChannelLink implements Link {
   /** Called with the kernel's answer when the channel is open, and without one when it closes. */
   onSettled: (answer: KernelMessage | undefined, error?: Error) => void = () => undefined;
+  /** Called with each message of the engine; undefined until `listen` is called. */
   private onMessage?: (text: string) => void;
+  /** Called when the link closes; undefined until `listen` is called. */
   private onClose?: () => void;
+  /** Whether the link is closed. */
   private isEnded = false;
 
   constructor(

@@ -16,6 +16,7 @@ import { sanitizeHtml } from '../render/sanitize';
 import { toPlainText } from '../render/format';
 import { CodeTools } from '../render/code_tool_types';
 
+/** Turns Markdown with GitHub's extensions (`gfm`), such as tables, into HTML. */
 const parser = new Marked({ gfm: true, async: false });
 
 /** Draws the formulas in an element. Lab and Voilà provide it, other front ends may not. */

@@ -15,6 +15,7 @@ function fillIn(text: string, values: readonly Value[]): string {
   return text.replace(/%(%|\d+)/g, (whole, mark) => (mark === '%' ? '%' : String(values[Number(mark) - 1] ?? whole)));
 }
 
+/** The translation bundle of a widget. */
 export const untranslated: TranslationBundle = {
   __: (text, ...values: Value[]) => fillIn(text, values),
   _n: (singular, plural, n, ...values: Value[]) => fillIn(n === 1 ? singular : plural, [n, ...values]),
