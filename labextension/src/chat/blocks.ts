@@ -487,7 +487,7 @@ function readStatus(content: ToolContent): ToolStatus {
   }
 }
 
-/** Add an image to the message of the user with which it was sent or, if the model made it, as a block of its own. */
+/** Add an image: to the message with which the user has sent it (`byUser`) or, otherwise, as a block of its own. */
 function addImage(blocks: Blocks, image: ImageContent, byUser: boolean): Blocks {
   const last = blocks.at(-1);
   if (byUser && last?.kind === 'user') {

@@ -35,8 +35,8 @@ export function rankName(name: string, typed: string): number | undefined {
 }
 
 /**
- * Return all commands in a new order: first those whose names match, the best match first, and then the others, which
- * the server found by their descriptions.
+ * Return all commands in a new order: first those whose names match what was typed, the best match first, and then the
+ * others, which the server found by their descriptions.
  */
 export function sortCommands<T extends NamedCommand>(commands: readonly T[], typed: string): readonly T[] {
   const ranked = commands.map(command => [rankName(command.key, typed) ?? Infinity, command] as const);

@@ -98,7 +98,7 @@ export class NotebookFollower {
   readonly isNotebookChat = (chat: ChatId): boolean =>
     [...this.visited].some(path => this.store.getNotebookChat(path) === String(chat));
 
-  /** Remember that the notebook of a chat was renamed. It may be renamed several times. */
+  /** Remember that the notebook of the chat `id` was moved from one path to another. This may happen several times. */
   private recordRename(id: ChatId, from: string, to: string): void {
     this.renames.set(id, { from: [...(this.renames.get(id)?.from ?? []), from], to });
   }

@@ -142,7 +142,7 @@ function isRunAgain(cell: Cell): boolean {
   return cell instanceof CodeCell && !cell.isDisposed && !cell.outputArea.future.isDisposed;
 }
 
-/** Return the error that says why a run did not come to its end. */
+/** Return the error that says why a run did not come to its end. `wasRunAgain`: somebody else ran the cell again. */
 function explainUnfinished(cell: Cell, wasRunAgain: boolean): Refusal {
   const { id } = cell.model;
   if (wasRunAgain) {

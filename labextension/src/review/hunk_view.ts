@@ -154,7 +154,7 @@ function isBelow({ otherText }: Hunk, ownText: string, { side }: HunkStyle): boo
   return ownText === '' ? otherText.startsWith('\n') : side === 'proposed';
 }
 
-/** Return the offset in the document at which the other text is shown. */
+/** Return the offset in the document at which the other text of a hunk is shown. `ownText`: see `isBelow`. */
 function findOffset(doc: Text, hunk: Hunk, ownText: string, style: HunkStyle): number {
   if (!isBelow(hunk, ownText, style)) {
     return doc.lineAt(ownText.startsWith('\n') ? hunk.from + 1 : hunk.from).from;

@@ -20,7 +20,7 @@ export interface MarkedCell {
 
 /** The part of Lab's model of a windowed list that is used here. */
 interface Estimates {
-  /** Returns the offset and the height of these items, in pixels. */
+  /** Returns the offset and the height, in pixels, of the items from the index `first` to the index `last`. */
   getSpan(first: number, last: number): [number, number];
 }
 

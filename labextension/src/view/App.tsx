@@ -618,7 +618,10 @@ function useDraftCleanup(session: Session, drafts: Drafts): void {
   }, [session, drafts]);
 }
 
-/** When the server refuses a message that waited, put it back into the prompt box, or into the draft of its chat. */
+/**
+ * When the server refuses a message that waited, put it back into the prompt box or, while the list of chats is shown,
+ * into the draft of its chat.
+ */
 function useRefusedMessageRecovery(session: Session, drafts: Drafts, isListShown: boolean): void {
   React.useEffect(() => {
     session.onMessageRefused = (chatId, message) => {
@@ -633,7 +636,7 @@ function useRefusedMessageRecovery(session: Session, drafts: Drafts, isListShown
 
 /**
  * Load the list of the assistant's changes whenever a turn has ended and the chat has new contents. `seq` is the number
- * of the last content.
+ * of the last content. `connected`: the page is connected with the server.
  */
 function useChangesLoading(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
   // 0 while the contents may still change: then nothing is loaded.

@@ -128,7 +128,10 @@ function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | und
   return query !== '' && answer?.query === query ? answer.excerpts : undefined;
 }
 
-/** Return the line above the list: how many chats were found, or why there are none. Empty when there is no query. */
+/**
+ * Return the line above the list: how many chats were found, or why there are none. It is empty when there is no query.
+ * `chatCount` is the number of all chats, and `foundCount` the number of those that the query has found.
+ */
 function describeResult(
   chatCount: number,
   foundCount: number,
@@ -148,7 +151,10 @@ function describeResult(
   return foundCount === 0 ? trans.__('No chat has these words.') : trans._n('%1 chat', '%1 chats', foundCount);
 }
 
-/** Return the heading of a group. The key of a group is a path, or the name of an age or a state: see `ChatGroup`. */
+/**
+ * Return the heading of a group. The key of a group is a path, or the name of an age or a state: see `ChatGroup`.
+ * `mayApprove`: the user may approve tool calls, so chats with such calls wait for this user.
+ */
 function nameGroup({ key }: ChatGroup, grouping: Grouping, mayApprove: boolean, trans: TranslationBundle): string {
   if (grouping === 'notebook') {
     return key === '' ? trans.__('No notebook') : baseName(key);

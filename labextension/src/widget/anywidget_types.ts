@@ -16,7 +16,7 @@ export interface WidgetModel {
   send(content: unknown): void;
   /** Calls `callback` at each event of a kind, for example at each message of the kernel (`msg:custom`). */
   on(event: string, callback: (...args: never[]) => void): void;
-  /** Ends what `on` has begun. */
+  /** Ends the calls of `callback` that `on` has begun. */
   off(event: string, callback: (...args: never[]) => void): void;
 }
 

@@ -178,7 +178,7 @@ export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<The
     }
   }
 
-  /** Run the handler of a request and return its result or error. */
+  /** Run the handler of a request. Return the result, or the error if there is no handler or the handler throws. */
   private async answer(
     method: string,
     params: unknown,

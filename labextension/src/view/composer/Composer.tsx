@@ -245,7 +245,7 @@ export function Composer(props: Props): React.ReactElement {
       }
     }
   });
-  /** Send the message. The box gets the focus, because the button is disabled or removed. */
+  /** Send the message; see `send`. The box gets the focus, because the button is disabled or removed. */
   const sendByButton = (afterTurn: boolean): void => {
     box.current?.focus();
     void send(afterTurn);

@@ -109,7 +109,7 @@ export function EstimateFigures({ estimate }: { readonly estimate: Estimate }): 
 
 /**
  * Return the last estimate for a text; undefined when there is none. An estimate is requested when the user stops
- * typing, and again whenever an argument has changed.
+ * typing, and again whenever an argument has changed. The arguments are the props of `EstimateLine`.
  */
 function useEstimate(
   { estimate }: EstimateSource,

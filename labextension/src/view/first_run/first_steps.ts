@@ -67,12 +67,12 @@ export class FirstSteps {
     });
   }
 
-  /** Begin a sign-in in the browser. Throws: LinkError, RpcError. */
+  /** Begin a sign-in in the browser to the provider with this id. Throws: LinkError, RpcError. */
   signIn(provider: string): Promise<LoginStep> {
     return this.session.request('providers/login', { provider, method: BROWSER_METHOD });
   }
 
-  /** Send what the user has typed for a sign-in. Throws: LinkError, RpcError. */
+  /** Send what the user has typed for a sign-in, by the keys of the fields. Throws: LinkError, RpcError. */
   sendInput(provider: string, data: Readonly<Record<string, string>>): Promise<LoginStep> {
     return this.session.request('providers/loginInput', { provider, data });
   }
