@@ -56,6 +56,7 @@ MAX_LISTED: Final = 50
 _INITIALIZE: Final = "initialize"
 _PERMISSION: Final = "session/request_permission"
 
+# Sentences for the user, which follow or contain the name of the agent.
 SIGN_IN: Final = "Sign in with its own program in a terminal, then ask again."
 WHAT_TO_CHECK: Final = (
     "Check whether `{command}` speaks the Agent Client Protocol (ACP) on its standard input and output. Some programs "
@@ -122,6 +123,7 @@ class _PendingPermission:
     """A request for permission that waits for its answer."""
 
     options: tuple[PermissionOption, ...]
+    """The answers that the agent offers."""
     answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# The names of the built-in agents.
 CODE = "code"
 PLAN = "plan"
 TUTOR = "tutor"
@@ -121,6 +122,7 @@ class Agent(Model):
         return tool if len(parts) == len(tool.parts) else replace(tool, parts=parts)
 
 
+# The settings of the built-in agents. A user's settings for such an agent come on top of them.
 _BUILT_IN = {
     CODE: AgentConfig(description="Does what is asked, with all tools."),
     PLAN: AgentConfig(description="Looks and plans; changes nothing."),

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import Config
     from jupyter_eca.engine.approval.policy import Policy
 
+# The keys that lead to the approval rules in a configuration file.
 _APPROVAL: Final = ("toolCall", "approval")
+# The errors for the user: why a rule cannot be added, replaced or removed.
 _NO_ROOM: Final = "{file} has another rule {rule!r} already. Change it there."
 _CHANGED: Final = "No file that can be changed from here has this rule {rule!r} any more. Look at the rules again."
 _NOT_OURS: Final = "No file that can be changed from here has the rule {rule!r}."

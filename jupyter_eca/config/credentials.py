@@ -43,6 +43,7 @@ _log = logging.getLogger(__name__)
 # The variable that keeps all secrets in memory, see above.
 MEMORY_ONLY = "JUPYTER_ECA_KEYS"
 
+# A warning in the log, with the path of the file and the names of the providers.
 _IN_PLAIN = (
     "%s contains keys in plain text, which an earlier version stored there: %s. They are moved as soon as there is a "
     'system keyring (`pip install "jupyter-eca[keyring]"`), and removed when you sign in again or out.'

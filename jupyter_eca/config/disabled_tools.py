@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import Config
 
 _KEY: Final = ("disabledTools",)
+# The errors for the user: why a tool cannot be switched here.
 _ELSEWHERE: Final = (
     "{name} is not in `disabledTools`. It is switched off by an agent, by an approval rule, or with its whole server."
 )

@@ -68,6 +68,7 @@ class ConfigFiles:
         """
 
         def change_text(text: str) -> str:
+            """Make all changes in the text of the file."""
             for place, value in values.items():
                 text = jsonc.drop(text, place) if value is None else jsonc.put(text, place, value)
             return text

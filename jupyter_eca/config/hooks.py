@@ -66,6 +66,7 @@ class Action(Model):
 
     @model_validator(mode="after")
     def _check_one_is_set(self) -> Action:
+        """Raise ValueError unless exactly one of `shell` and `file` is set."""
         if bool(self.shell) == bool(self.file):
             raise ValueError("an action needs either a `shell` or a `file`")
         return self
@@ -99,10 +100,12 @@ class Hook(Model):
     @field_validator("type", mode="before")
     @classmethod
     def _to_current_name(cls, value: object) -> object:
+        """Accept the older name of an event."""
         return _OLDER.get(value, value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check_matcher(self) -> Hook:
+        """Raise ValueError for a pattern that is not a regular expression."""
         if isinstance(self.matcher, str) and self.type in TOOL_CALL:
             try:
                 re.compile(self.matcher)

@@ -63,6 +63,7 @@ ALLOWED: Json = {
     **{name: {} for name in _HARMLESS},
     "bg_job": {"argsMatchers": {"action": ["list", "read_output", "wait"]}},
 }
+# The first layer.
 _DEFAULTS: Json = {"toolCall": {"approval": {"allow": ALLOWED}}}
 
 # Names of tools that every vendor accepts.
@@ -78,6 +79,7 @@ _CLIENT_ONLY_KEYS = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"}
 # restrictions.
 _CAUTIOUS: Final[Json] = {"toolCall": {"approval": {"byDefault": "ask"}}, "chat": {"defaultTrust": False}}
 
+# Warnings for the user about settings that are not used. `reason` is a sentence.
 _SKIPPED: Final = (
     "{reason} Until then this project's settings are not used, and you are asked about each tool call that none of "
     "your rules allows."

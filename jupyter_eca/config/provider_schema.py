@@ -31,6 +31,7 @@ class RetryRule(Model):
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> RetryRule:
+        """Raise ValueError for a rule that would match every failure."""
         if self.status is None and self.error_pattern is None:
             raise ValueError("a rule needs a `status` or an `errorPattern`")
         return self
@@ -201,6 +202,7 @@ class ProviderConfig(Model):
 
     @field_serializer("key")
     def _hide(self, key: SecretStr | None) -> str | None:
+        """Hide the key when the configuration is written as JSON."""
         return None if key is None else "**********"
 
 

@@ -135,6 +135,7 @@ class AgentConfig(Model):
     @field_validator("spawnable_by", mode="before")
     @classmethod
     def _wrap_single(cls, value: object) -> object:
+        """Accept one name instead of a list."""
         return (value,) if isinstance(value, str) else value
 
     @property
@@ -156,6 +157,7 @@ class VariantSet(Model):
     @field_validator("api", mode="before")
     @classmethod
     def _wrap_single(cls, value: object) -> object:
+        """Accept one name instead of a list, and null instead of an empty list."""
         return (value,) if isinstance(value, str) else value or ()
 
 
@@ -296,6 +298,7 @@ class NotebookConfig(Model):
     @field_validator("variables", mode="before")
     @classmethod
     def _expand_single_word(cls, value: object) -> object:
+        """Accept one word, which is for all kinds of variables, instead of the object."""
         return dict.fromkeys(VariablesConfig.model_fields, value) if isinstance(value, str) else value
 
 
@@ -395,17 +398,20 @@ class Config(Model):
     @field_validator("default_agent")
     @classmethod
     def _to_current_name(cls, value: str) -> str:
+        """Accept an older name of the default agent."""
         return ALIASES.get(value, value)
 
     @field_validator("variants_by_model")
     @classmethod
     def _check_patterns(cls, value: dict[str, VariantSet]) -> dict[str, VariantSet]:
+        """Raise ValueError for a key that is not a regular expression."""
         for pattern in value:
             check_pattern(pattern)
         return value
 
     @field_serializer("variables")
     def _hide(self, variables: dict[str, SecretStr]) -> dict[str, str]:
+        """Hide the values when the configuration is written as JSON."""
         return dict.fromkeys(variables, "**********")
 
     def get_variable(self, name: str) -> str:

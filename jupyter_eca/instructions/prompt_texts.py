@@ -18,6 +18,7 @@ from jupyter_eca.instructions.template import render
 if TYPE_CHECKING:
     from jupyter_eca.instructions.instruction_context import InstructionContext
 
+# The folder of our own prompts.
 _FOLDER: Final = Path(__file__).parent / "prompts"
 
 # The fact that is true when the model has the tool that reads cells.

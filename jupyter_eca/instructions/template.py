@@ -26,6 +26,7 @@ _TAG: Final = re.compile(
     r"|\{%\s*(?P<word>if|elif|else|endif)\b(?P<condition>[^%\n]*)%\}",
     re.MULTILINE,
 )
+# A variable: `{{name}}`.
 _VALUE: Final = re.compile(r"\{\{\s*(?P<name>\w+)\s*\}\}")
 
 
@@ -99,6 +100,7 @@ def _fill(text: str, facts: Facts) -> str:
     """Replace the variables in a text. A variable without a fact stays as it is."""
 
     def fill(found: re.Match[str]) -> str:
+        """Return the value for one variable."""
         value = facts.get(found["name"])
         return found[0] if value is None else str(value).lower() if isinstance(value, bool) else value
 

@@ -150,10 +150,12 @@ class ServerConnection:
     keep_alive: float
     """Seconds between two pings of an idle server."""
     settings: ConnectionSettings
+    """The settings with which the connection was made."""
     requests: ServerRequests
     """Answers the requests of the server."""
     calls: ActiveCalls
     """The calls in progress."""
+    # The lists as they were last fetched, see `ServerLists`.
     tools: tuple[Tool, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     resources: tuple[Resource, ...] = ()
@@ -411,12 +413,12 @@ class ServerConnection:
         limit = asyncio.timeout(self.timeout)
         with self.calls.begin(caller, self.timeout, limit) as call:
 
-            async def progress(progress: float, total: float | None, message: str | None) -> None:
+            async def report_progress(progress: float, total: float | None, message: str | None) -> None:
                 call.report_progress(Report(message or "", progress, total))
 
             try:
                 async with limit:
-                    return await work(progress)
+                    return await work(report_progress)
             except TimeoutError:
                 self._check_wanted.set()
                 raise CallTimeoutError(f"did not answer within {self.timeout:g} s") from None
@@ -429,6 +431,7 @@ class ServerConnection:
         """
 
         async def call(progress: ProgressFnT) -> CallToolResult:
+            """Call the tool, and once more if the user had to open pages first."""
             try:
                 return await self.client.call_tool(name, arguments, progress_callback=progress)
             except MCPError as error:
@@ -493,6 +496,7 @@ def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:
+        """Write one log message."""
         text = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False)
         log.log(_LOG_LEVELS.get(params.level, logging.ERROR), "%s: %s", settings.name, text[:2_000])
         settings.log.write(params.level, text, params.logger or "")

@@ -20,6 +20,7 @@ from jupyter_eca.mcp_client.sign_in import LANDING_PARAMETERS, Landing, SignInPa
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# The address that the browser comes back to, without its port.
 _HOST: Final = "127.0.0.1"
 _PATH: Final = "/callback"
 # Seconds to wait for the first line of a request. Browsers open connections that they never use.
@@ -35,6 +36,7 @@ class Loopback:
         waiting_sign_ins = WaitingSignIns()
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            """Answer the request of one connection."""
             await _answer(waiting_sign_ins, reader, writer)
 
         listener = await asyncio.start_server(answer, sock=bound)

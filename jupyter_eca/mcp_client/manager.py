@@ -329,6 +329,7 @@ class McpManager:
         """
 
         async def read(connection: ServerConnection) -> tuple[str, tuple[ImagePart, ...]]:
+            """Subscribe to the resource, and read it."""
             from jupyter_eca.mcp_client import results
 
             client = connection.client
@@ -352,6 +353,7 @@ class McpManager:
             return []
 
         async def read_again(server: str, uri: str) -> ChangedResource | None:
+            """Return a resource if its content has changed; None if it has not, or cannot be read now."""
             self._resources.set_suspected(chat, server, uri, suspected=False)
             before = self._resources.get_digest(chat, server, uri)
             try:
@@ -391,6 +393,7 @@ class McpManager:
         """
 
         async def get(connection: ServerConnection) -> str:
+            """Request the prompt, and return its text."""
             from jupyter_eca.mcp_client import results
 
             client = connection.client

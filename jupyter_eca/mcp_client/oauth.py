@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.sign_in import SignInAttempt
     from jupyter_eca.mcp_client.sign_in_store import SignInStore
 
+# Reasons why nobody is signed in. They are shown after the name of the server.
 _SIGN_IN_AGAIN: Final = "it wants its user to sign in again"
 _NO_WEB_ADDRESS: Final = "its authorization server has an address that is no http:// or https://"
 # Characters of the reason that an authorization server gives for a refusal.

@@ -45,6 +45,7 @@ _log = logging.getLogger(__name__)
 # Characters of an error that is shown in one line.
 _MAX_ERROR: Final = 300
 
+# Why a server with a reserved name does not run. It is shown after the name of the server.
 _RESERVED: Final = "in rules of approval its name stands for other tools, so give it another name"
 
 
@@ -87,6 +88,7 @@ class McpServer:
     connection: ServerConnection | None = None
     """The connection while the server runs."""
     log: ServerLog = field(init=False)
+    """The log of the server, which clients can show."""
     _has_run: bool = False
     """Whether the server has run with these settings. If it never did, it is not restarted automatically."""
     _can_retry_sign_in: bool = False
@@ -241,6 +243,7 @@ class McpServer:
             scope.cancel()
 
         def on_ready(connection: ServerConnection) -> None:
+            """Note that the server runs. The session has no time limit from now on."""
             scope.deadline = float("inf")
             on_started()
             self._has_run = True

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # gateway.
 _TEMPORARY_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
+# Why a session ends that needs a larger scope. It is shown after the name of the server.
 _NEEDS_MORE: Final = "it wants its user to sign in again and to allow more than before"
 
 

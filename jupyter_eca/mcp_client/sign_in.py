@@ -29,6 +29,7 @@ LANDING_PARAMETERS: Final = ("code", "state", "iss", "error", "error_description
 # Seconds that the browser waits for its page while we exchange the code for tokens.
 _EXCHANGE_SECONDS: Final = 30.0
 
+# The texts of the page that the browser shows at the end.
 _UNKNOWN: Final = (
     "No sign-in waits for this answer: it has ended, was started again, or was answered already. Nothing was changed. "
     "Start the sign-in again where you started it."

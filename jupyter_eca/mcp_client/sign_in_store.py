@@ -35,6 +35,7 @@ class TokenGrant(BaseModel):
     client: dict[str, Any]
     """The OAuth client that the tokens were issued to."""
     tokens: dict[str, Any]
+    """The access token, and the refresh token if there is one."""
     expires: float | None = None
     """When the access token expires, in seconds since 1970."""
     metadata: dict[str, Any] | None = None
@@ -82,6 +83,7 @@ class SignInStore:
         """Store our registration for a redirect URI. None removes it, because the server no longer knows it."""
 
         def change(stored: StoredSignIn) -> StoredSignIn:
+            """Put the registration before the others, and forget the oldest ones."""
             others = {uri: other for uri, other in stored.clients.items() if uri != address}
             newest = {address: client, **others} if client is not None else others
             return stored.model_copy(update={"clients": dict(list(newest.items())[:_MAX_CLIENTS])})
@@ -97,6 +99,7 @@ class SignInStore:
         """Change what is stored for a server. Return whether the change survives a restart of our program."""
 
         def write() -> bool:
+            """Read, change and store the sign-in. This blocks."""
             self._store.load()
             return self._store.store(_make_key(url), StoredKey(change(self.get(url)).model_dump_json()))
 

@@ -49,6 +49,7 @@ class StartQueue:
         is_held = True
 
         def release() -> None:
+            """Free the slot. Only the first call has an effect."""
             nonlocal is_held
             if is_held:
                 is_held = False

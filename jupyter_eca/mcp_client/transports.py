@@ -306,10 +306,13 @@ def _make_client(
     sends no request to an address that is not allowed: the server chooses the addresses of a sign-in."""
 
     async def check_request(request: httpx2.Request) -> None:
+        """Raise AddressRefusedError if the policy does not allow the address. The client calls this before each
+        request."""
         if refusal := find_url_refusal(str(request.url)):
             raise AddressRefusedError(refusal.rstrip("."))
 
     async def inspect_response(response: httpx2.Response) -> None:
+        """Limit the size of the body, and note an error status. The client calls this with each response."""
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _BoundedStream(response.stream, watch, is_events=is_events)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Model")
 
+# Short names for what the server sends most often: a piece of a chat's content, and the progress of a tool call.
 ContentReceived = chat.ChatContentReceivedParams
 Progress = chat.ChatToolCallProgressParams
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 UNKNOWN_ADDRESS: Final = "unknown:"
 """Stands for the address of a provider that only its plug knows. No pattern of an address allows it, except `*`."""
 
+# The sentence of each refusal, and the words that complete it where a feature is off.
 _REFUSAL: Final = "The policy of the administrator does not allow {what}."
 _FEATURES: Final = {
     Feature.TRUST: "trust: each call is decided by the rules",

@@ -38,6 +38,7 @@ class _Limit:
     """Whether 0 stands for no limit in the configuration."""
 
 
+# All limits that a policy can set.
 _LIMITS: Final = (
     _Limit(("budget", "per_chat"), ("budget", "perChat"), None),
     _Limit(("budget", "per_notebook"), ("budget", "perNotebook"), None),

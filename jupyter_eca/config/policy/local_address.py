@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+# The usual port of each scheme.
 _PORTS: Final = {"http": 80, "https": 443}
 
 # Some programs take a backslash for a slash, and some drop a line end. So they disagree about the host of

@@ -48,6 +48,7 @@ SYSTEM_FOLDERS: Final = (
     else (Path("/etc/jupyter"), Path("/usr/local/etc/jupyter"))
 )
 
+# The reason for each refusal of the strict document, for the user.
 _BROKEN: Final = (
     "The policy of the administrator has an error: {error} Until it is corrected, everything is off that asks or "
     "leaves this machine."

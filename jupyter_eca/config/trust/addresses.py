@@ -25,6 +25,7 @@ class _Target:
     """The keys whose values are secrets."""
 
 
+# The kinds of entries, by their key in the configuration.
 _TARGETS: Final = {
     # `completionUrlRelativePath` is a part of the address, because it is appended to `url`.
     "providers": _Target("provider", ("url", "completionUrlRelativePath"), ("key", "extraHeaders")),

@@ -31,6 +31,7 @@ _SUFFIXES: Final = frozenset(
         *(".php", ".pl", ".ps1", ".py", ".pyw", ".pyz", ".r", ".rb", ".rs", ".sh", ".ts", ".zsh"),
     }
 )
+# A word of a command line: characters up to a blank, a quote or a character with a meaning for shells.
 _WORD: Final = re.compile(r"""[^\s'"\\`;&|<>(){}$=,]+""")
 # `python -m package.module` runs one of these.
 _MODULE_ENDS: Final = (".py", "/__main__.py")

@@ -84,6 +84,7 @@ def _split_fields(fields: Mapping[str, _Split], rest: _Split = _wait_all) -> _Sp
     `rest` is the one for all other keys."""
 
     def split_fields(value: Any, earlier: Any) -> SplitValue:
+        """Split an object by the functions in `fields`. Another value than an object waits."""
         if not isinstance(value, dict):
             return NOTHING, value
         applies: Json = {}

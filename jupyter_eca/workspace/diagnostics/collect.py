@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
     from jupyter_eca.workspace.ports import Files
 
+# The endings of the files that the linters check.
 _PYTHON_SUFFIXES: Final = (".py", ".pyi", ".pyw")
 
 _LinterOutcome = tuple["list[EditorDiagnostic]", str]
@@ -95,6 +96,7 @@ async def _run_linters(
         return []
 
     async def check_types() -> list[EditorDiagnostic]:
+        """Run ty with the Python of the kernel or, if that is unknown, with the one of the project."""
         python = (await asyncio.shield(facts)).python or await asyncio.to_thread(ty.choose_python, root)
         return await ty.check_notebook(document.path, cells, real, root, python)
 

@@ -60,6 +60,7 @@ class Flaw:
     character: int
     """Counted from 0."""
     message: str
+    """The error of Python's parser, with its type: `SyntaxError: invalid syntax`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ _QUOTED: Final = re.compile(r"[`'\"](\w+)[`'\"]")
 _SYNTAX_KIND: Final = "syntax"
 _SYNTAX: Final = re.compile(r"(?:Syntax|Indentation|Tab)Error\b|invalid-syntax|E9")
 
+# The rank of each severity when diagnostics are sorted.
 _ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2, Severity.HINT: 3}
 
 

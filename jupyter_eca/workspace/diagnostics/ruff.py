@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
+# The name of this source of diagnostics, and ruff's code for a syntax error.
 SOURCE: Final = "ruff"
 SYNTAX_CODE: Final = "invalid-syntax"
 

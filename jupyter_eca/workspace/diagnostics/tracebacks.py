@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.protocol.notebook import NotebookCell, NotebookDocument
 
+# The name of this source of diagnostics.
 SOURCE: Final = "traceback"
 
 # Limits for one traceback: its characters, its places, and the characters of its message. Of a recursion without an

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.editor import EditorDiagnostic
     from jupyter_eca.workspace.diagnostics.notebook_state import AnalyzedCell
 
+# The name of this source of diagnostics.
 SOURCE: Final = "ty"
 
 # `notebook.ipynb:cell 2:3:1: error[unresolved-import] Cannot resolve imported module`; a file has no `cell 2:`.

@@ -54,7 +54,9 @@ class _Root:
     names: list[str]
     """All files in it, as `list_files` returned them."""
     file_index: NameIndex
+    """Searches the files."""
     directory_index: NameIndex
+    """Searches the folders."""
 
 
 class FileIndex:

@@ -63,7 +63,9 @@ class _PendingRead:
     """One call of `run_read`."""
 
     work: Callable[[], Any]
+    """The function that reads, with its arguments."""
     result: Future[Any] = field(default_factory=Future[Any])
+    """The result of the function, or its error."""
     began: bool = False
     """Whether a thread has begun the work."""
     ended: bool = False

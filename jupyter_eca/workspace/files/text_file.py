@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Bytes. Files are read as a whole, and held in memory several times while a diff is made.
 MAX_BYTES = 20_000_000
 
+# The byte order mark.
 BOM = "\ufeff"
 
 

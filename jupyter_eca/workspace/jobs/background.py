@@ -90,6 +90,7 @@ class _JobEntry:
     kill: Callable[[float], Awaitable[object]]
     """Ends the job. The argument is the number of seconds that it has to end by itself."""
     start_time: float = field(default_factory=time.monotonic)
+    """When the job began, in seconds of the monotonic clock."""
     killed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set before the job is killed. However it ends after that, it counts as killed and not as failed."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -152,6 +153,7 @@ class BackgroundJobs:
         self._check_capacity()
 
         async def cancel(_grace: float = 0) -> None:
+            """Kill the job. Its work is cancelled at once, whatever the grace is."""
             work.cancel()
 
         entry = _JobEntry(_make_job(spec), spec, read_lines, cancel, spec.began or time.monotonic())

@@ -16,6 +16,7 @@ from typing import Final
 
 from jupyter_eca.workspace.jobs.process_records import ProcessRecord
 
+# The beginning of the name of the folder.
 _PREFIX: Final = "jupyter-eca-"
 
 

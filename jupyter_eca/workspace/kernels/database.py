@@ -56,6 +56,7 @@ MAX_COUNTED = 1_000_000
 # The characters of an error of a library.
 ERROR_CHARS = 200
 
+# Sentences for the model about what was not read.
 _OTHER_THREAD = "It belongs to another thread, and is left alone."
 _COMMITTED = "What is not committed is not shown."
 
@@ -131,6 +132,7 @@ class _Opening(NamedTuple):
     """How a database is opened for reading."""
 
     open: Callable[[], _Reader]
+    """Opens the database, and returns its reader."""
     in_this_thread: bool = False
     """Whether only the current thread can read it. The statements of such a reader are short."""
 
@@ -167,6 +169,7 @@ def _read(opening: _Opening, found: dict[str, Any], table: str, deadline: float)
     partial: list[dict[str, Any]] = [dict(found)]
 
     def work() -> None:
+        """Open the database, and read it until the deadline."""
         reader = opening.open()
         opened.append(reader)
         try:
@@ -177,6 +180,7 @@ def _read(opening: _Opening, found: dict[str, Any], table: str, deadline: float)
             reader.close()
 
     def stop() -> None:
+        """Interrupt the reader, if it was opened."""
         for reader in opened:
             with contextlib.suppress(Exception):  # it may be closing just now
                 reader.interrupt()
@@ -202,6 +206,7 @@ def _run_in_thread(work: Callable[[], T], deadline: float, stop: Callable[[], No
     errors: list[BaseException] = []
 
     def run() -> None:
+        """Run the work, and keep its result or its error."""
         try:
             results.append(work())
         except BaseException as error:  # noqa: BLE001  # raised in the other thread, or the time is over already
@@ -313,6 +318,7 @@ def _find_sqlite(connection: Any, deadline: float) -> _Opening:
     sqlite: Any = sys.modules["sqlite3"]
 
     def list_databases() -> list[tuple[str, str]]:
+        """Return the name and the file of each database; "" for one in memory."""
         cursor = sqlite.Cursor(connection)  # unlike `connection.cursor`, without the user's `row_factory`
         return [(_decode(name), _decode(file)) for _, name, file in cursor.execute("PRAGMA database_list").fetchall()]
 

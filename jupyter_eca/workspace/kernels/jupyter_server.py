@@ -33,8 +33,10 @@ _OWN_PYTHON = ("python", f"python{sys.version_info[0]}", f"python{sys.version_in
 # Seconds between two checks whether the user's own cell has ended.
 IDLE_INTERVAL = 0.1
 
+# The end of the path of a notebook.
 _NOTEBOOK = ".ipynb"
 
+# What the model can do when there is no kernel.
 _OPEN_A_NOTEBOOK = "Ask the user to open a notebook, then try again."
 
 # jupyter-collaboration puts this prefix before the paths of its sessions.

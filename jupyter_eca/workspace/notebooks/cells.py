@@ -38,6 +38,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 # The name of our entry in the metadata of a cell.
 _OUR_METADATA: Final = "jupyter_eca"
 
+# What the model can do when a notebook has changed.
 READ_AGAIN: Final = "Read the notebook again."
 
 

@@ -62,6 +62,7 @@ class _LastSeen:
     """A notebook file as it was last read or written here."""
 
     digest: bytes
+    """The digest of the bytes of the file."""
     ids: tuple[str, ...]
     """The ids of its cells, in order. As long as the file does not change, its cells keep these ids, even if the file
     stores no ids."""
@@ -273,6 +274,7 @@ def _write(real: Path, path: str, loaded: _LoadedNotebook, cells: Sequence[Nbfor
         raise ToolError(f"{path} would not be a valid notebook: {error}; nothing was changed.") from error
 
     def check_unchanged() -> None:
+        """Raises: ToolError when the file no longer has the bytes that were loaded."""
         if hashlib.sha256(read_resolved(real, MAX_BYTES)).digest() != loaded.digest:
             raise ToolError(f"{path} was changed by somebody else just now; nothing was changed here.", READ_AGAIN)
 

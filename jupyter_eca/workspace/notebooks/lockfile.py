@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.chat import AnswerLock
     from jupyter_eca.workspace.ports import Files
 
+# The end of the name of a lock file.
 SUFFIX: Final = ".eca.lock"
 
 # The name of the lock file where the name of the notebook is not known. nbclient, for example, does not tell it.
 NAMELESS: Final = f"notebook{SUFFIX}"
 
+# The explanation at the top of each lock file, for people.
 _ABOUT: Final = (
     "Answers of the assistant, replayed by `%eca --lock`. Code under `run_code` is run again in the notebook's kernel."
 )

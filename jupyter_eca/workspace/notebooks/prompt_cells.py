@@ -26,6 +26,7 @@ CODE_MAGIC: Final = "%%python\n"
 """The first line that makes the cell code, in the kernel `eca`."""
 
 KERNEL_NAME: Final = "eca"
+"""Jupyter's name of the kernel whose cells are prompts by default."""
 LANGUAGE: Final = "markdown"
 """The language that the kernel `eca` reports while cells without a magic are prompts."""
 

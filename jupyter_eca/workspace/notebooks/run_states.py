@@ -56,6 +56,7 @@ def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount
     sources = {make_digest(cell.source) for cell in code}
 
     def mark(cell: NotebookCell) -> NotebookCell:
+        """Return the cell with its state. A cell that was never run stays as it is."""
         count = cell.execution_count
         if cell.cell_type is not CellType.CODE or count is None or cell.state in _WAITING:
             return cell

@@ -36,6 +36,7 @@ NO_CELLS: Final = "[a notebook with no cells]"
 # The names of output types in nbformat 3.
 _NBFORMAT3_KINDS: Final = {"pyout": "execute_result", "pyerr": "error"}
 
+# The words for the states of a cell. A state that is not here needs no word.
 _STATES: Final = {
     CellState.NEVER_RUN: "not run",
     CellState.EARLIER: "ran in an earlier kernel",

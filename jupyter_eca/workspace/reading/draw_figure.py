@@ -42,6 +42,7 @@ def draw(media_type: str, source: str) -> bytes:
 
 
 def _draw_svg(source: str) -> bytes:
+    """Draw an SVG, and return the PNG."""
     library: Any = importlib.import_module("cairosvg.surface")
     # `cairosvg.svg2png` calls this without a function for addresses.
     return library.PNGSurface.convert(bytestring=source.encode(), output_width=WIDTH, url_fetcher=_fetch)
@@ -56,6 +57,7 @@ def _fetch(url: str, resource_type: str) -> bytes:
 
 
 def _draw_plotly(source: str) -> bytes:
+    """Draw a figure of plotly, which is JSON, and return the PNG."""
     figure = _as_object(json.loads(source))
     if not figure:
         raise FigureError("it is no figure of plotly")

@@ -23,6 +23,7 @@ from jupyter_eca.workspace.environment import inherit_environment
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# The media types of the figures that can be drawn.
 SVG: Final = "image/svg+xml"
 PLOTLY: Final = "application/vnd.plotly.v1+json"
 

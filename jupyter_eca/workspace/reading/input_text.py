@@ -36,6 +36,7 @@ _MAX_TRACEBACK: Final = 1500
 # The beginning of an input that asks the assistant. It is left out, because the conversation has it.
 _QUESTION: Final = re.compile(r"\s*%{1,2}eca\b")
 
+# The first line of the text.
 _HEAD: Final = "Inputs {first}-{last} of the kernel (process {process}):"
 # Finds the headings of the earlier contexts in a conversation.
 _EARLIER_HEAD: Final = re.compile(

@@ -15,6 +15,7 @@ from jupyter_eca.errors import ToolError
 if TYPE_CHECKING:
     from pathlib import Path
 
+# The extension of files that are loaded as PDF.
 EXTENSION: Final = ".pdf"
 
 # Bytes of a document. Vendors accept requests of at most 32 MB, and each request contains the whole chat. The document

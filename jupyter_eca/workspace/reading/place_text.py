@@ -403,6 +403,7 @@ def _order_lines(total: int, line: int) -> Iterator[int]:
 
 
 def _cut_line(line: str) -> str:
+    """Return a line of a source, cut to `_MAX_LINE` characters."""
     return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} [...]"
 
 

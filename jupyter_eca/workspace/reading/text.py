@@ -12,6 +12,8 @@ from typing import Final
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
+# The marks with the encodings that they stand for. UTF-32 comes before UTF-16, because its mark may begin with the mark
+# of UTF-16.
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -43,6 +45,7 @@ def decode(data: bytes) -> str | None:
 
 
 def _unify_line_ends(text: str) -> str:
+    """Return the text with `\\n` at the end of each line."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Address = IPv4Address | IPv6Address
 
+# The limits of one fetch: its redirects, and the seconds for all of it.
 MAX_REDIRECTS: Final = 5
 TIMEOUT_S: Final = 20.0
 # Bytes of a page that are read. Most of a page is markup, so this is twenty times the text that a model gets.
@@ -84,7 +85,9 @@ class WebPage:
     url: str
     """Its address after all redirects."""
     media_type: str
+    """The media type without parameters, such as `text/html`; "" if the server gives none."""
     data: bytes
+    """The body of the page, `MAX_BYTES` at most."""
     is_complete: bool
     """False when the page was longer than `MAX_BYTES`, and cut."""
 
