@@ -143,6 +143,8 @@ class SpendingTable:
         # A connection for each use, because each may be in another thread. Another process may be writing.
         database = sqlite3.connect(self._file, timeout=10)
         database.execute("PRAGMA journal_mode = WAL")
+        # A failure of the power may lose the last rows, and damages nothing. A failure of a process loses nothing.
+        database.execute("PRAGMA synchronous = NORMAL")
         return database
 
 
