@@ -745,7 +745,8 @@ def find_refusal(error: ProviderError) -> inputs.RefusalReason | None:
     error that may pass, and for a request that was not sent."""
     if error.status is None or not 400 <= error.status < 500 or error.retryable:
         return None
-    return inputs.RefusalReason.SENDER if error.status in _STATUSES_ABOUT_SENDER else inputs.RefusalReason.CONTENT
+    is_about_sender = error.status in _STATUSES_ABOUT_SENDER or error.kind is FailureKind.BUDGET_EXCEEDED
+    return inputs.RefusalReason.SENDER if is_about_sender else inputs.RefusalReason.CONTENT
 
 
 def build_failure(error: ProviderError, settings: ProviderConfig) -> Failure | None:
