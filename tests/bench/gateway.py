@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.apps.cli import main
+from jupyter_eca.apps.hub.write_gateway import write_gateway
 from jupyter_eca.config import ProviderConfig
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.plugins.providers import anthropic, openai, openai_chat
@@ -84,16 +85,18 @@ def running_vendor() -> Generator[str]:
     """The URL of a vendor in a process of its own."""
     command = [sys.executable, "-m", "tests.support.gateway_server", str(CHUNKS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # our own
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.kill()
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
 
 
 @contextmanager
 def running_litellm(folder: Path, vendor: str) -> Generator[str]:
     """The URL of LiteLLM, whose users are those of a hub that only says whose a token is."""
     litellm, files = build_litellm(folder / "litellm"), folder / "gateway"
-    assert main(["gateway", str(files)]) == 0
+    write_gateway(Namespace(folder=files))
     lead_to(vendor, files / "litellm_config.yaml")
     everything = {"default": {"models": [CLAUDE, GPT], "budget": 1000}}
     (files / "limits.json").write_text(json.dumps(everything))
