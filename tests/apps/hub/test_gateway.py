@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import sqlite3
+import urllib.error
+import urllib.request
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +27,7 @@ from tests.apps.hub.gateway_parts import CONTACT, KEYS, build_litellm, install_p
 from tests.e2e.browser.hub import START_SECONDS, wait_until
 from tests.e2e.browser.oldest_lab import build_environment
 from tests.plugins.providers.ask import answer, asking, text_of
-from tests.support.gateway_server import CLAUDE, COSTS, GPT, USAGE
+from tests.support.gateway_server import CLAUDE, COSTS, GPT, USAGE, LoopbackVendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,3 +262,65 @@ async def test_the_provider_of_the_hub_reads_costs_and_limits_of_the_gateway(gat
         asked = gateway.vendor.requests[-1]
         assert asked.path == path
         assert asked.body.get("max_tokens", asked.body.get("max_output_tokens")) == limit
+
+
+# -- what a user may not do there
+
+
+def send(gateway: RunningGateway, token: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, str]:
+    """Return the status and the text of an answer. Without a body, this is a GET."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{gateway.url}{path}", data, headers)  # noqa: S310  # our own gateway
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answered:  # noqa: S310  # the same
+            return answered.status, answered.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("name", ["api_base", "base_url"])
+@pytest.mark.parametrize(
+    ("path", "model", "question"),
+    [
+        ("/v1/messages", CLAUDE, {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 100}),
+        ("/v1/responses", GPT, {"input": "hi", "max_output_tokens": 100}),
+        ("/v1/chat/completions", GPT, {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 100}),
+    ],
+)
+def test_no_request_leads_the_key_to_another_address(
+    gateway: RunningGateway, path: str, model: str, question: dict[str, Any], name: str
+) -> None:
+    token = gateway.make_token("ada")
+    with LoopbackVendor() as other:
+        for url in (other.url, f"{other.url}/v1"):
+            send(gateway, token, path, {"model": model, "stream": True, **question, name: url})
+            more = {"extra_body": {name: url}, "litellm_params": {name: url}, "metadata": {name: url}}
+            send(gateway, token, path, {"model": model, "stream": True, **question, **more})
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/model/new", {"model_name": "mine", "litellm_params": {"model": "openai/gpt-4o"}}),
+        ("/key/generate", {"models": [CLAUDE]}),
+        ("/config/update", {"general_settings": {}}),
+        ("/user/new", {"user_role": "proxy_admin"}),
+        ("/config/yaml", None),
+        ("/get/config/callbacks", None),
+        ("/model/info", None),
+        ("/v1/model/info", None),
+        ("/v2/model/info", None),
+        ("/key/list", None),
+        ("/health", None),
+        ("/openai/v1/models", None),
+    ],
+)
+def test_a_user_administers_nothing_and_is_shown_no_key(
+    gateway: RunningGateway, path: str, body: dict[str, Any] | None
+) -> None:
+    status, text = send(gateway, gateway.make_token("ben"), path, body)
+    assert status != 200 or body is None
+    assert [key for key in (*KEYS.values(), "sk-") if key in text] == []
