@@ -164,7 +164,9 @@ async def _find_store_problems(services: Services) -> list[str]:
 def _find_default_model_problems(services: Services, models: tuple[str, ...], default: str) -> Iterator[str]:
     """Yield what is wrong with the default model. `models` are all models that can answer now."""
     entry = services.catalog.entries().get(default.partition("/")[0])
-    if not default:
+    if not default and (reason := services.catalog.explain_no_models()):
+        yield reason
+    elif not default:
         yield _TWO_STEPS.format(reason="No model is set up yet.") + _OTHER_WAYS
     elif "/" not in default:
         return  # `setup_checks.models` has a sentence about it

@@ -310,8 +310,7 @@ class Catalog:
         administrator's policy does not allow.
         """
         if not full_name:
-            reasons = filter(None, (_explain_no_models(entry) for _, entry in self._rank_entries()))
-            raise ProviderError(next(reasons, NO_MODEL), kind=FailureKind.SETUP)
+            raise ProviderError(self.explain_no_models() or NO_MODEL, kind=FailureKind.SETUP)
         provider, slash, model = full_name.partition("/")
         if self._config.policy.documents and (refusal := self._refuse(full_name)):
             raise ProviderError(refusal, kind=FailureKind.SETUP)
@@ -334,6 +333,10 @@ class Catalog:
                 if refusal := self._config.policy.find_vendors_model_refusal(full_name, vendors_name):
                     raise ProviderError(refusal, kind=FailureKind.SETUP)
         return ChosenModel(entry.plug, model, settings, entry.free, self.key_outcomes)
+
+    def explain_no_models(self) -> str:
+        """Return why a provider that is set up has no models; "" if there is no such provider."""
+        return next(filter(None, (_explain_no_models(entry) for _, entry in self._rank_entries())), "")
 
     def _refuse(self, full_name: str) -> str:
         """Return why the administrator's policy does not allow a model, its provider or its address; "" if it does."""
