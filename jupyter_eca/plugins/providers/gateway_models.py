@@ -28,8 +28,8 @@ _FAILED_SECONDS: Final = 5.0
 # after that, and its list is used later.
 _FIRST_SECONDS: Final = 3.0
 _REFRESH_SECONDS: Final = 0.5
-# How long the gateway may take.
-_REQUEST_SECONDS: Final = 5.0
+# How long the gateway may take for one of two answers. The end of this process waits for them.
+_REQUEST_SECONDS: Final = 3.0
 
 _BUDGET: Final = "Your budget is ${budget:.2f}{period}, of which ${spent:.2f} are spent.{reset}"
 _RESET: Final = " It begins anew at {moment}."

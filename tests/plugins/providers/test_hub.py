@@ -4,6 +4,7 @@ and what users read when it refuses. `tests/apps/hub` has the same with a real L
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -265,6 +266,14 @@ async def test_a_gateway_that_is_down_is_named_and_not_a_model_that_is_missing(
     assert "The gateway at http://127.0.0.1:9 does not list its models: it does not answer." in str(
         await fail(catalog, "")
     )
+
+
+async def test_a_gateway_that_is_silent_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        set_hub(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        catalog = make_catalog()
+        assert await catalog.default() == ""
+        assert "it does not answer" in str(await fail(catalog, ""))
 
 
 async def test_a_gateway_that_goes_down_keeps_its_list(monkeypatch: pytest.MonkeyPatch) -> None:
