@@ -4,12 +4,15 @@ is only scripted, and the files that `jupyter-eca gateway` writes."""
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import pytest
 
 from jupyter_eca.apps.cli import main
 from tests.e2e.browser.hub import START_SECONDS, answers, find_ports, running_hub, wait_until
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from tests.e2e.browser.hub import Hub
+
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="the proxy of the Hub is a package of npm")
 
 PROXY: Final = "configurable-http-proxy@5"
 

@@ -85,7 +85,9 @@ class Hub:
     home: Path
 
     def start_server(self, user: str = USER) -> None:
-        """Start the server of a user, and wait until it is ready."""
+        """Start the server of a user if it does not run, and wait until it is ready."""
+        if self.is_running(user):
+            return
         self._ask("POST", f"users/{user}/server")
         wait_until(lambda: self.is_running(user), START_SECONDS)
 
