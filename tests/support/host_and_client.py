@@ -122,22 +122,28 @@ def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str
 
 @asynccontextmanager
 async def desk(
-    folder: Path, rules: list[dict[str, Any]], notebooks: Notebooks | None = None, **more: Any
+    folder: Path,
+    rules: list[dict[str, Any]],
+    notebooks: Notebooks | None = None,
+    *,
+    seconds: float = PATIENCE * 3,
+    **more: Any,
 ) -> AsyncGenerator[Desk]:
-    """A host whose model follows `rules` (see `jupyter_eca/plugins/providers/scripted.py`).
+    """A host whose model follows `rules` (see `jupyter_eca/plugins/providers/scripted.py`). It is ended with an error
+    after `seconds`.
 
     `more` are keys of the configuration. It is the whole configuration: the tools that `config/layers.py` allows by
     default must be approved here, unless `toolCall={"approval": {"allow": {"read_file": {}}}}` is among the keys.
     """
     workspace = Workspace(Files((folder,)), notebooks=notebooks)
     host = Host(Config.model_validate(settings(folder, rules, **more)), workspace, folder / "chats.db")
-    async with desk_of(host, folder) as table:
+    async with desk_of(host, folder, seconds) as table:
         yield table
 
 
 @asynccontextmanager
-async def desk_of(host: Host, folder: Path) -> AsyncGenerator[Desk]:
-    async with asyncio.timeout(PATIENCE * 3), asyncio.TaskGroup() as tasks:
+async def desk_of(host: Host, folder: Path, seconds: float = PATIENCE * 3) -> AsyncGenerator[Desk]:
+    async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(host.run())
         await host.ready.wait()
         table = Desk(host, tasks, folder)
