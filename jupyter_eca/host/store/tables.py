@@ -47,12 +47,20 @@ _ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
 _STATE_WHEN_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
 _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 
-# The beginning of the aside of a summary, as it is stored.
-_SUMMARY: Final = '{"kind":"summary"'
+# The conditions of the indexes of `events`, in the words of `schema`.
+_IS_PROMPT: Final = """role = 'user' AND substr(content, 1, 14) = '{"type":"text"'"""
+_IS_FLAG: Final = """substr(content, 1, 14) = '{"type":"flag"'"""
+_IS_USAGE: Final = """substr(content, 1, 15) = '{"type":"usage"'"""
+_IS_TASKS: Final = """substr(content, 1, 17) = '{"type":"toolCall' AND instr(content, '"type":"task"')"""
+_IS_SUMMARY: Final = """substr(aside, 1, 17) = '{"kind":"summary"'"""
 
-# The fields of `ChatRow` that are numbers; in the second set they may be None. All others are texts.
+# The fields of `ChatRow` that are numbers; those that only the second set has may be None. All others are texts.
 _NUMBERS: Final = frozenset({"created", "updated", "last", "prompts"})
-_OPTIONAL_NUMBERS: Final = frozenset({"trust", "cut_from", "cut_to"})
+_ALL_NUMBERS: Final = _NUMBERS | {"trust", "cut_from", "cut_to"}
+
+# Worked out once, because a list has thousands of chats.
+_CHAT_FIELDS: Final = tuple(field.name for field in fields(ChatRow))
+_OUTCOMES: Final = frozenset(Outcome)
 
 UNREADABLE_EVENT: Final = '{"type":"text","text":"A part of this chat cannot be read: it is damaged."}'
 """The content of an event in the place of one that cannot be read."""
@@ -63,14 +71,14 @@ _log = logging.getLogger(__name__)
 _MAX_SEQ: Final = 2**62
 
 # The columns in the order of the fields of `ChatRow`.
-_ROWS: Final = """
+_ROWS: Final = f"""
     SELECT id, created, updated, title, model, owner,
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
-        (SELECT count(*) FROM events WHERE chat = id AND role = 'user' AND json_extract(content, '$.type') = 'text'),
+        (SELECT count(*) FROM events WHERE chat = id AND {_IS_PROMPT}),
         agent, variant, trust, cut_from, cut_to, workspace, parent, folder, notebook,
         (SELECT outcome FROM events WHERE chat = id AND outcome IS NOT NULL ORDER BY seq DESC LIMIT 1)
     FROM chats
-"""
+"""  # noqa: S608  # words of ours
 
 
 # The errors of an event that can never be stored, however often it is tried: a number is out of range, or a value has a
@@ -244,12 +252,32 @@ class Tables:
         if row is None:
             return self.read_events(chat, 0, before), 0
         seq, turn = row
-        first, earlier = self._db.execute(
-            "SELECT first, (SELECT count(*) FROM events WHERE chat = ?1 AND seq < first) FROM"
-            " (SELECT coalesce(min(seq), ?3) AS first FROM events WHERE chat = ?1 AND turn = ?2 AND turn != '')",
-            (chat, turn, seq),
+        first = self._find_first_of_turn(chat, turn, seq) if turn else seq
+        (earlier,) = self._db.execute(
+            "SELECT count(*) FROM events WHERE chat = ? AND seq < ?", (chat, first)
         ).fetchone()
         return self.read_events(chat, first - 1, before), earlier
+
+    def _find_first_of_turn(self, chat: str, turn: str, seq: int) -> int:
+        """Return the first event of the turn of the event `seq`.
+
+        No index has the turns of all events. The first prompt of the turn is found by an index. What the turn has
+        before this prompt, or before `seq` if it has no prompt, is found from there backwards: it ends at an event of
+        another turn.
+        """
+        (start,) = self._db.execute(
+            f"SELECT coalesce(min(seq), ?3) FROM events WHERE chat = ?1 AND turn = ?2 AND {_IS_PROMPT}",  # noqa: S608
+            (chat, turn, seq),
+        ).fetchone()
+        before = self._db.execute(
+            "SELECT seq FROM events WHERE chat = ? AND seq < ? AND turn NOT IN (?, '') ORDER BY seq DESC LIMIT 1",
+            (chat, start, turn),
+        ).fetchone()
+        (first,) = self._db.execute(
+            "SELECT seq FROM events WHERE chat = ? AND seq > ? AND turn = ? ORDER BY seq LIMIT 1",
+            (chat, before[0] if before else 0, turn),
+        ).fetchone()
+        return first
 
     def count_events(self, chat: str) -> int:
         """Return how many events a chat has."""
@@ -262,33 +290,30 @@ class Tables:
     def find_last_summary(self, chat: str) -> int | None:
         """Return the sequence number of the last summary, which replaces all events before it for the model. None if
         there is none."""
-        # We write the kind first, so the beginning of the text is enough. To parse the JSON would be slow, because it
-        # may contain whole documents.
-        query = "SELECT max(seq) FROM events WHERE chat = ? AND substr(aside, 1, ?) = ?"
-        return self._db.execute(query, (chat, len(_SUMMARY), _SUMMARY)).fetchone()[0]
+        query = f"SELECT max(seq) FROM events WHERE chat = ? AND {_IS_SUMMARY}"  # noqa: S608  # words of ours
+        return self._db.execute(query, (chat,)).fetchone()[0]
 
     def read_last_usage(self, chat: str, before: int) -> UsageContent | None:
         """Return the last usage before an event, None when there is none."""
-        contents = (event.content for event in self._find_backwards(chat, before, '"type":"usage"'))
+        contents = (event.content for event in self._find_backwards(chat, before, _IS_USAGE))
         return next((content for content in contents if isinstance(content, UsageContent)), None)
 
     def read_last_tasks(self, chat: str, before: int) -> TaskDetails | None:
         """Return the last list of tasks before an event, None when there is none."""
-        for event in self._find_backwards(chat, before, '"type":"task"'):
+        for event in self._find_backwards(chat, before, _IS_TASKS):
             if isinstance(event.content, ToolCalledContent) and isinstance(event.content.details, TaskDetails):
                 return event.content.details
         return None
 
-    def _find_backwards(self, chat: str, before: int, part: str) -> Iterator[Event]:
-        """Yield the events before an event whose content contains a part of JSON, the newest first. A text that a user
-        writes cannot contain it, because its quotation marks are escaped."""
-        query = "SELECT seq FROM events WHERE chat = ? AND seq < ? AND instr(content, ?) ORDER BY seq DESC"
-        for (seq,) in self._db.execute(query, (chat, before, part)):
+    def _find_backwards(self, chat: str, before: int, condition: str) -> Iterator[Event]:
+        """Yield the events before an event for which a condition is true, the newest first."""
+        query = f"SELECT seq FROM events WHERE chat = ? AND seq < ? AND {condition} ORDER BY seq DESC"  # noqa: S608
+        for (seq,) in self._db.execute(query, (chat, before)):
             yield self.read_events(chat, seq - 1, seq + 1)[0]
 
     def list_flags(self, chat: str) -> list[Event]:
         """Return the events that are flags, which the user has set on messages."""
-        query = "SELECT seq FROM events WHERE chat = ? AND json_extract(content, '$.type') = 'flag' ORDER BY seq"
+        query = f"SELECT seq FROM events WHERE chat = ? AND {_IS_FLAG} ORDER BY seq"  # noqa: S608  # words of ours
         return [self.read_events(chat, seq - 1, seq + 1)[0] for (seq,) in self._db.execute(query, (chat,)).fetchall()]
 
     def read_chat(self, id: str, *, with_deleted: bool = False) -> ChatRow | None:
@@ -709,13 +734,13 @@ class Tables:
 def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
     """Return a chat from the columns of its row. A byte that was flipped on the disk may change the type of a value,
     which SQLite does not notice. Such a value is left out, so that the other chats are listed."""
-    values = dict(zip((field.name for field in fields(ChatRow)), row, strict=True))
+    values = dict(zip(_CHAT_FIELDS, row, strict=True))
     for name, value in values.items():
         if name in _NUMBERS and not isinstance(value, int):
             values[name] = 0
-        elif value is not None and not isinstance(value, int if name in _OPTIONAL_NUMBERS | _NUMBERS else str):
+        elif value is not None and not isinstance(value, int if name in _ALL_NUMBERS else str):
             values[name] = None
-    if values["outcome"] not in set(Outcome):
+    if values["outcome"] not in _OUTCOMES:
         values["outcome"] = None
     return ChatRow(**values)
 
