@@ -111,18 +111,22 @@ class MessageIndex:
                 self._db.execute(_FILL)
 
     def find(self, words: Sequence[str]) -> list[FoundMessage]:
-        """Return the messages that contain all words, the newest first.
+        """Return the newest message of each chat that contains all words.
 
-        `words` are case-folded. `%` and `_` in them also match other characters, so the caller compares again.
+        `words` are case-folded. `%` and `_` in them also match other characters. So with such words, all messages that
+        may contain them are returned, the newest first, and the caller compares again.
         """
         condition = " AND ".join(["text LIKE ?"] * len(words))
         if self._has_index:
             # Another program, whose SQLite has no FTS5, may have added messages.
             self._db.execute(_FILL)
             condition = f"messages.id IN (SELECT rowid FROM message_index WHERE {condition})"  # noqa: S608  # words of ours
+        # `last` is of the row with the greatest `first`: SQLite defines it so for `max`.
+        is_exact = not any("%" in word or "_" in word for word in words)
+        first, order = ("max(first)", "GROUP BY chat") if is_exact else ("first", "ORDER BY first DESC")
         query = (
-            "SELECT chat, first, last FROM messages JOIN chats ON chats.id = chat"  # noqa: S608  # words of ours
-            f" WHERE workspace = ? AND {condition} ORDER BY first DESC"
+            f"SELECT chat, {first}, last FROM messages JOIN chats ON chats.id = chat"  # noqa: S608  # words of ours
+            f" WHERE workspace = ? AND {condition} {order}"
         )
         parameters = (self._workspace, *(f"%{word}%" for word in words))
         try:
