@@ -37,6 +37,9 @@ class Page:
     async def send(self, method: str, params: dict[str, Any], **more: Any) -> None:
         await self._socket.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}))
 
+    async def receive(self) -> bytes:
+        return await self._socket.recv(decode=False)
+
     async def until(self, sign: str) -> None:
         while sign not in str(await self._socket.recv()):
             pass
@@ -48,7 +51,7 @@ class Page:
         began = monotonic()
         await self.send("chat/prompt", {"chatId": f"chat-{self._sent}", "message": message}, id=self._sent)
         while True:
-            frame = await self._socket.recv(decode=False)
+            frame = await self.receive()
             heard.messages += 1
             heard.size += len(frame)
             if not heard.first_at and b'"role":"assistant"' in frame and b'"type":"text"' in frame:
