@@ -35,7 +35,7 @@ SECONDS = 600.0
 
 _SPEECH: dict[str, Any] = {"text": "some words, " * 200, "chunk": 12}
 _RULES: list[dict[str, Any]] = [{"message": "", "reply": [_SPEECH]}]
-# As fast as models speak. Pieces that come at the same moment are stored and sent together, which one chat profits from.
+# As fast as models speak. Of an answer that comes at once, many pieces are stored and sent together.
 _PACED: list[dict[str, Any]] = [{"message": "", "reply": [_SPEECH | {"delay": 0.005}]}]
 
 

@@ -1,4 +1,5 @@
-"""What a kernel of a thousand variables is asked for, from the request until all of them are told, in Python and in R.
+"""What a kernel of a thousand variables is asked for, from the request until all of them are told, in Python and in R;
+and a Python kernel of 5,000 names and 20 GB of frames.
 
 Beside it stands the same kernel's answer to a request that does nothing: of that no program is the cause.
 """
@@ -13,12 +14,15 @@ from jupyter_client.manager import start_new_async_kernel
 
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from tests.bench.figure import Figure, list_of
+from tests.bench.processes import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 ROUNDS: Final = 31
 NAMES: Final = 1000
+# Of these, as many are told as `NAMES`: more are no overview.
+HUGE_NAMES: Final = 5_000
 
 _PYTHON: Final = """
 import numpy, pandas
@@ -28,6 +32,18 @@ for n in range(100):
     globals().update({f"tab{n}": pandas.DataFrame({"a": range(50), "b": ["x"] * 50}), f"fun{n}": lambda x, y=2: x + y})
 del n
 """
+# Pages that nobody has written take no memory, so these 20 GB fit. A copy of any column would need real memory.
+_HUGE: Final = """
+import numpy, pandas
+for n in range(4000):
+    globals().update({f"num{n}": n})
+for n in range(980):
+    globals().update({f"txt{n}": "text" * n})
+for n in range(20):
+    globals().update({f"huge{n}": pandas.DataFrame(numpy.zeros((12_500_000, 10)), copy=False)})
+del n
+"""
+_MEMORY: Final = "import psutil as _p; print(_p.Process().memory_info().rss)"
 _R: Final = """
 for (n in 1:200) {
   assign(paste0("num", n), n); assign(paste0("txt", n), strrep("text", n)); assign(paste0("vec", n), rnorm(100))
@@ -43,7 +59,31 @@ _KERNELS: Final = {"python": ("python3", _PYTHON, "pass"), "r": ("ir", _R, "invi
 
 async def figures() -> list[Figure]:
     there = KernelSpecManager().find_kernel_specs()
-    return [await _figure(language, *how) for language, how in _KERNELS.items() if how[0] in there]
+    small = [await _figure(language, *how) for language, how in _KERNELS.items() if how[0] in there]
+    return [*small, *await _huge()]
+
+
+async def _huge() -> list[Figure]:
+    started: tuple[Any, Any] = await start_new_async_kernel(kernel_name="python3")
+    manager, client = started
+    kernel = ClientKernel(manager, client)
+    try:
+        await kernel.execute(_HUGE)
+        before = int((await kernel.execute(_MEMORY)).text)
+        _, *times = await _times(lambda: kernel.variables((), "python"))
+        _, *profiles = await _times(lambda: kernel.variables(("huge1",), "python"))
+        after = int((await kernel.execute(_MEMORY)).text)
+        told = len((await kernel.variables((), "python")).variables)
+    finally:
+        kernel.close()
+        await manager.shutdown_kernel(now=True)
+    if told != NAMES:
+        raise RuntimeError(f"{told} variables were told")
+    return [
+        Figure(f"`variables` of {HUGE_NAMES:,} names with 20 GB of frames", times, "ms", 60, ""),
+        Figure("one frame of 1 GB", profiles, "ms", 60, ""),
+        Figure("memory that this adds to the kernel", [(after - before) / MIB], "MiB", 2, "of 20 GB"),
+    ]
 
 
 async def _figure(language: str, name: str, setting_up: str, nothing: str) -> Figure:
