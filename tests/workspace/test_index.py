@@ -136,6 +136,27 @@ async def test_who_asks_first_is_not_kept_waiting_by_a_slow_disk(
     assert await index.search("a", 10) == []
 
 
+@pytest.mark.asyncio
+async def test_the_names_that_come_first_are_found_while_a_large_folder_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "FIRST_WAIT", PATIENCE)
+    programs, folder, go_on = tmp_path / "bin", tmp_path / "work", tmp_path / "go_on"
+    make(folder, "early.py", "late.py")
+    programs.mkdir()
+    os.mkfifo(go_on)
+    # Its second name comes when the test has written to the pipe.
+    slow = programs / "rg"
+    slow.write_text(f"#!/bin/sh\nprintf 'early.py\\0'\nread line < '{go_on}'\nprintf 'late.py\\0'\n")
+    slow.chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs))
+    async with running(folder) as index:
+        assert await index.search_files("", 10) == [str(folder / "early.py")]
+        await asyncio.to_thread(go_on.write_text, "on\n")
+        assert await index.list_inside(folder) == ["early.py", "late.py"]
+        assert await index.search_files("late", 10) == [str(folder / "late.py")]
+
+
 @pytest.mark.parametrize(
     ("query", "name", "expected"),
     [

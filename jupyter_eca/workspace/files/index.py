@@ -1,8 +1,9 @@
 """Keeps the names of all files of the workspace in memory, so that a user who types a name gets matches at once.
 
 A search uses the names that were read last. If they are old, it also starts a new read of the folders, and does not
-wait for it. Only the first search waits for the disk, but not longer than `FIRST_WAIT`. While nobody searches, nothing
-is read. The module must not rank names, which `name_search.py` does, or list folders, which `listing.py` does.
+wait for it. Only the first search waits for the disk, but not longer than `FIRST_WAIT`. In large folders it uses the
+few names that come first. While nobody searches, nothing is read. The module must not rank names, which
+`name_search.py` does, or list folders, which `listing.py` does.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -65,9 +67,12 @@ class FileIndex:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._roots: tuple[_Root, ...] = ()
-        # Set while a read of the folders is wanted or in progress, and when it has ended.
+        # The first names of large folders, which are used while `_roots` is empty.
+        self._early_roots: list[_Root] = []
+        # Set while a read of the folders is wanted or in progress, when it has ended, and when there are any names.
         self._refresh_wanted = asyncio.Event()
         self._refreshed = asyncio.Event()
+        self._has_names = asyncio.Event()
         # Whether files changed since the last read began, and the time until which the names are fresh (monotonic
         # clock).
         self._stale = True
@@ -85,8 +90,10 @@ class FileIndex:
                 _log.exception("the names of the workspace's files cannot be read")
             now = monotonic()
             self._fresh_until = now + max(MAX_AGE, _TIMES_AS_LONG * (now - began))
+            self._early_roots.clear()
             self._refresh_wanted.clear()
             self._refreshed.set()
+            self._has_names.set()
 
     def change_folders(self, files: Files) -> None:
         """Use other folders from now on."""
@@ -126,7 +133,7 @@ class FileIndex:
         """List all files in a folder of the workspace, relative to that folder; nothing for a folder outside of it. If
         the names are old, it waits for a new read of them, but not longer than `FIRST_WAIT`."""
         self.refresh_soon()
-        await self._wait_for_refresh()
+        await _wait_briefly(self._refreshed)
         for root in self._roots:
             if folder.is_relative_to(root.folder):
                 start = f"{folder.relative_to(root.folder).as_posix()}/".removeprefix("./")
@@ -138,28 +145,35 @@ class FileIndex:
         for if none were read yet."""
         self.refresh_soon()
         if not self._roots:
-            await self._wait_for_refresh()
+            await _wait_briefly(self._has_names)
         matches: list[tuple[Fit, str]] = []
-        for root in self._roots:
+        for root in self._roots or self._early_roots:
             names = root.directory_index if directories else root.file_index
             hits = names.search(_make_relative(query, root.folder), limit)
             matches += [(fit, str(root.folder / name)) for fit, name in hits]
         return sorted(matches, key=lambda match: match[0])[:limit]
 
-    async def _wait_for_refresh(self) -> None:
-        """Wait for the end of the read that was started, but not longer than `FIRST_WAIT`."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_WAIT):
-                await self._refreshed.wait()
-
     async def _read_root(self, number: int) -> _Root:
         """Read the names in the root with this index. If they are the same as before, the old object is returned,
         because it takes time to prepare names for searches."""
         folder = await asyncio.to_thread(self._files.roots[number].resolve)
-        seen = await list_files(folder)
+        is_first = number >= len(self._roots)
+        seen = await list_files(folder, partial(self._use_early_names, folder) if is_first else None)
         if number < len(self._roots) and self._roots[number].names == seen:
             return self._roots[number]
         return await asyncio.to_thread(_prepare_root, folder, seen)
+
+    def _use_early_names(self, folder: Path, names: list[str]) -> None:
+        """Let the first search find some names of a large folder, while the others are still read."""
+        self._early_roots.append(_prepare_root(folder, names))
+        self._has_names.set()
+
+
+async def _wait_briefly(event: asyncio.Event) -> None:
+    """Wait for an event, but not longer than `FIRST_WAIT`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_WAIT):
+            await event.wait()
 
 
 def _prepare_root(folder: Path, names: list[str]) -> _Root:

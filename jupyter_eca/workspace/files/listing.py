@@ -19,7 +19,7 @@ from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from pathspec import GitIgnoreSpec
@@ -34,11 +34,26 @@ _MAX_OUTPUT = MAX_FILES * 100
 _MAX_WALKED = 20_000
 
 
-async def list_files(folder: Path) -> list[str]:
-    """List the files in a folder. The list is empty when the folder cannot be read."""
-    output = await _read_output(_build_ripgrep_command(), folder) if shutil.which("rg") else None
+# The first names of a large folder are reported after these seconds, because a user notices a longer wait. They are so
+# few that no time is needed to prepare them for a search.
+_EARLY_SECONDS = 0.06
+_MAX_EARLY = 2_000
+
+
+async def list_files(folder: Path, report_early: Callable[[list[str]], None] | None = None) -> list[str]:
+    """List the files in a folder. The list is empty when the folder cannot be read.
+
+    If a program takes long to list them, `report_early` is called once with some of the names that have come by then,
+    in no particular order.
+    """
+
+    def report(output: bytes) -> None:
+        if report_early is not None:
+            report_early(_split_names(output)[:_MAX_EARLY])
+
+    output = await _read_output(_build_ripgrep_command(), folder, report) if shutil.which("rg") else None
     if output is None and await programs.is_in_work_tree(folder):
-        output = await _read_output(_build_git_command(), folder)
+        output = await _read_output(_build_git_command(), folder, report)
     names = await asyncio.to_thread(_walk, folder) if output is None else await asyncio.to_thread(_split_names, output)
     return await asyncio.to_thread(_sort_newest_first, folder, names)
 
@@ -59,10 +74,14 @@ def _build_git_command() -> list[str]:
     )
 
 
-async def _read_output(command: list[str], folder: Path) -> bytes | None:
+async def _read_output(command: list[str], folder: Path, report_early: Callable[[bytes], None]) -> bytes | None:
     """Return the output of a command. If the output is too long or takes too long, return the part that came in time.
-    Return None if the command cannot be started or prints nothing."""
+    Return None if the command cannot be started or prints nothing. `report_early` is called with the output after
+    `_EARLY_SECONDS`, if there is any by then and the command has not ended."""
     output = bytearray()
+    timer = asyncio.get_running_loop().call_later(
+        _EARLY_SECONDS, lambda: report_early(bytes(output)) if output else None
+    )
     try:
         async with programs.run_program(command, folder, asyncio.subprocess.DEVNULL) as running:
             with suppress(TimeoutError):
@@ -71,6 +90,8 @@ async def _read_output(command: list[str], folder: Path) -> bytes | None:
                         output += chunk
     except ToolError:
         return None
+    finally:
+        timer.cancel()
     return bytes(output) if output else None
 
 
