@@ -125,7 +125,7 @@ def make_notebook(cells: int, output: str = "1") -> dict[str, Any]:
         "cells": [
             {
                 "cell_type": "code",
-                "id": f"cell-{n}",
+                "id": f"c{n}",
                 "metadata": {},
                 "execution_count": n,
                 "source": f"value_{n} = {n}\nprint(value_{n})",
