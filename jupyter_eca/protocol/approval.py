@@ -14,10 +14,12 @@ from jupyter_eca.protocol.base import ChatId, Model
 
 
 class RuleText(Model):
-    """One entry of `toolCall.approval`."""
+    """An approval rule, as it is written in the configuration: one entry below `toolCall.approval`."""
 
     decision: Literal["allow", "ask", "alwaysAsk", "deny"]
-    """The key of the rule."""
+    """What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+    needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+    approval each time."""
     rule: str = Field(min_length=1)
     """The selector: a server, `server__tool`, or the name of a native tool."""
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
@@ -30,8 +32,8 @@ class ApprovalRule(RuleText):
     agent: str | None = None
     """The agent that the rule belongs to; absent for a rule of all agents."""
     files: tuple[str, ...] = ()
-    """The files that have the rule; the last one counts. Without a file, the rule is built in, or a client sent it when
-    the server started."""
+    """The configuration files that have the rule; the last one counts. Without a file, the rule is built in, or a
+    client sent it when the server started."""
     built_in: bool = False
     """Whether the rule is one of our defaults."""
     own: bool = False
@@ -39,11 +41,11 @@ class ApprovalRule(RuleText):
 
 
 class ApprovalsListResult(Model):
-    """All rules."""
+    """All rules, and what happens to the calls that no rule selects."""
 
     rules: tuple[ApprovalRule, ...]
     by_default: Literal["allow", "ask", "deny"]
-    """What happens to a call that no rule matches."""
+    """What happens to a call that no rule selects."""
 
 
 class ApprovalsProposeParams(Model):
@@ -54,21 +56,23 @@ class ApprovalsProposeParams(Model):
 
 
 class RulePlace(Model):
-    """A file to which a rule can be written."""
+    """A configuration file to which a rule can be written."""
 
     scope: Literal["workspace", "global"]
+    """`workspace`: the file of this workspace. `global`: the user's own file, for all workspaces."""
     file: str
+    """The path of the file, for the user."""
 
 
 class ApprovalsProposeResult(Model):
-    """A rule with which such calls would run without a question."""
+    """A rule that would allow the waiting call and similar calls."""
 
     rule: RuleText | None = None
     """Absent when there is no such rule."""
     places: tuple[RulePlace, ...] = ()
     """The files to which the rule can be written, the best one first."""
     why: str | None = None
-    """If there is no rule, why."""
+    """Why there is no such rule; absent when there is one."""
 
 
 class ApprovalsAddParams(RuleText):
@@ -76,6 +80,7 @@ class ApprovalsAddParams(RuleText):
     one."""
 
     scope: Literal["workspace", "global"] = "workspace"
+    """The file to which a new rule is written, see `RulePlace`."""
 
 
 class ApprovalsReplaceParams(RuleText):
@@ -86,6 +91,6 @@ class ApprovalsReplaceParams(RuleText):
 
 
 class ApprovalsAddResult(Model):
-    """The file that has the rule now."""
+    """The file that has the added or changed rule now."""
 
     file: str

@@ -23,38 +23,39 @@ changed or converted."""
 
 
 def has_half_surrogate(data: Any) -> bool:
-    """Return whether a text in data for JSON, or in a value of such data, contains half of a surrogate pair."""
-    waiting: list[Any] = [data]  # no recursion: a client decides how deep its data is
-    while waiting:
-        item = waiting.pop()
+    """Return whether data for JSON contains half of a surrogate pair, in a text or in a key, at any depth."""
+    unchecked: list[Any] = [data]  # no recursion: a client decides how deep its data is
+    while unchecked:
+        item = unchecked.pop()
         # `isinstance` would make every message of a long answer noticeably slower.
         kind = item.__class__
         if kind is str:
             if not item.isascii() and _HALF_SURROGATE.search(item):
                 return True
         elif kind is dict:
-            waiting += item
-            waiting += item.values()
+            unchecked += item
+            unchecked += item.values()
         elif kind is list or kind is tuple:
-            waiting += item
+            unchecked += item
     return False
 
 
 def find_fault(data: Any) -> str:
-    """Return why data from a client cannot be stored and sent to others, in words for the client; "" if it can."""
+    """Return why data from a client cannot be stored and sent to other clients, in words for this client; "" if the
+    data can."""
     if has_half_surrogate(data):
         return r"a text contains half of a surrogate pair (\ud800 to \udfff), which is no character"
-    waiting: list[Any] = [data]
-    while waiting:
-        item = waiting.pop()
+    unchecked: list[Any] = [data]
+    while unchecked:
+        item = unchecked.pop()
         kind = item.__class__
         if kind is float:
             if not isfinite(item):
                 return f"{item} is not a number in JSON"
         elif kind is dict:
-            waiting += item.values()
+            unchecked += item.values()
         elif kind is list or kind is tuple:
-            waiting += item
+            unchecked += item
     return ""
 
 
@@ -64,7 +65,7 @@ def replace_half_surrogates(data: Any) -> Any:
 
 
 def _replace(data: Any) -> Any:
-    """Return a copy of the data with the replacement characters, at any depth."""
+    """Return a copy of data for JSON with a replacement character for each half of a surrogate pair, at any depth."""
     match data:
         case str():
             return _HALF_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", data)
@@ -79,7 +80,8 @@ def _replace(data: Any) -> Any:
 
 
 def _skip_empty(value: Any) -> Any:
-    """Return a value unchanged. For an empty one, let pydantic use the default of the field."""
+    """Return a value unchanged. For an empty one (null, "", [], {}, 0 or false), let pydantic use the default of the
+    field."""
     if not value:
         raise PydanticUseDefault
     return value
@@ -106,7 +108,7 @@ class Model(BaseModel):
 
 
 class Empty(Model):
-    """The parameters of a method that has none: `{}`. As a result it is written as null."""
+    """A model without fields: `{}` as the parameters of a method that has none. As a result it is written as null."""
 
 
 class Done(Model):

@@ -58,14 +58,16 @@ class ChangedText(Model):
 
 
 class ChangeBase(Model):
-    """A change that was neither kept nor reverted."""
+    """A change that the user has neither kept nor reverted yet. The fields that changes of files and of cells share."""
 
     id: str
+    """The id by which `chat/keep` and `chat/revert` name the change."""
     number: int
     """The number of the file or cell in its chat. It is the same for every extent."""
     turn: str
     """The id of the turn that made the change."""
     path: str
+    """The path of the file or the notebook."""
     text: ChangedText | None = None
     """Absent when there is no text, or too much of it."""
     refused: str | None = None
@@ -108,7 +110,7 @@ class ChatChangesResult(Model):
 
 
 class ChatReviewParams(Model):
-    """Keeps or reverts changes."""
+    """Keeps changes (`chat/keep`) or reverts them (`chat/revert`)."""
 
     chat_id: ChatId
     changes: tuple[str, ...]

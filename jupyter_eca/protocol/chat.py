@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import Content, Role
 from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome, Person
 
-# The ids of subagents' chats begin with this. Nobody else may make such an id.
+# The ids of subagents' chats begin with this text. A client may not make such an id.
 SUBAGENT: Final = "subagent-"
 
 
@@ -176,7 +176,7 @@ class ChatPromptStopParams(Model):
 
 
 class ChatPromptSteerParams(Model):
-    """A message that the model reads before its next step in the running turn."""
+    """A message for the running turn. The model reads it with the next request of this turn."""
 
     chat_id: ChatId
     message: str

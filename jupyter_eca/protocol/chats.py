@@ -149,18 +149,19 @@ class PageMeta(Model):
     after_cursor: Cursor | None = None
     """Where the next part begins."""
     compaction_cursor: Cursor | None = None
-    """Where the last summary is."""
+    """Where the last summary is, which the model reads in place of the older messages; absent when there is none."""
 
 
 class PageErrorCode(StrEnum):
-    """Why a part of a chat cannot be returned."""
+    """Why a part of a chat cannot be returned. `cursor_expired`: the chat no longer has the position of the cursor,
+    because it was cleared or taken back."""
 
     CHAT_NOT_FOUND = "chat_not_found"
     CURSOR_EXPIRED = "cursor_expired"
 
 
 class PageError(Model):
-    """Why a part of a chat cannot be returned."""
+    """The error that is returned in place of a part of a chat: a code for programs, and a message for people."""
 
     code: PageErrorCode
     message: str = ""
@@ -243,6 +244,7 @@ class ChatAddFlagParams(ChatMessageParams):
     """Set a mark at a message."""
 
     text: str
+    """What the mark says, for the user."""
 
 
 class ChatRemoveFlagParams(ChatMessageParams):

@@ -30,8 +30,8 @@ class Role(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client,
-    or nobody."""
+    """Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client
+    does, or there is no tool of this name."""
 
     NATIVE = "native"
     MCP = "mcp"
@@ -40,7 +40,7 @@ class Origin(StrEnum):
 
 
 class TurnFailure(Model):
-    """Why a turn failed, for programs. The text that has this mark says it in words."""
+    """Why a turn failed, for programs. It is the field `failure` of the text that says the same to the user."""
 
     kind: FailureKind
     model: str = ""
@@ -157,7 +157,8 @@ class UsageContent(Model):
     replayed: bool | None = None
     """Not in ECA: the answer came from a lock file, and no model was asked."""
     agent: str | None = None
-    """Not in ECA: the outside agent that says this. Its costs are in no budget."""
+    """Not in ECA: the outside agent that reported this usage; absent when we have counted it. The costs of outside
+    agents are in no budget."""
 
 
 class ShownCell(Model):
@@ -175,15 +176,15 @@ class ChangePart(Model):
     start: int
     """The offset in the source before the edit at which the part begins, in code points."""
     end: int
-    """The offset behind its last character."""
+    """The offset in the same source at which the part ends. The character at this offset is not in the part."""
     text: str
-    """What comes in its place."""
+    """The new text in place of the part."""
     cell_id: str | None = None
     """The cell that is edited. Absent in chats of earlier versions, which have only parts of the edit of one cell."""
 
 
 class MovePart(Model):
-    """A part of a change of cells: the move of a cell, which the user can approve without what else is done to it."""
+    """A part of a change of cells: the move of one cell. The user can approve it without the edits of this cell."""
 
     kind: Literal["move"]
     cell_id: str
@@ -263,9 +264,10 @@ class ShellCommandPart(Model):
     """The program."""
     args: tuple[str, ...] = ()
     approval_key: str | None = None
-    """What is remembered when the user remembers the approval; absent when this command may not be remembered."""
+    """The text that is remembered when the user approves the command for the session; absent when this command may not
+    be remembered."""
     remembered: bool = False
-    """Whether an earlier approval is remembered for it."""
+    """Whether this text is remembered already, so that the command needs no approval."""
 
 
 class SandboxState(StrEnum):
@@ -458,7 +460,7 @@ class TextOutput(Model):
 
 
 class ToolCalledContent(ToolCallContent):
-    """A call has run. This is one of the two last contents of a call."""
+    """A call has run. The last content of a call is this one or `toolCallRejected`."""
 
     type: Literal["toolCalled"] = "toolCalled"
     arguments: dict[str, Any]
@@ -482,11 +484,11 @@ class RejectReason(StrEnum):
     ORDER = "earlier-call-failed"
     """A call before it in the same answer, which would have changed something, failed or was rejected."""
     PLAN = "plan-mode"
-    """The agent only plans. If the call has details of a change, the user is shown it as a proposal."""
+    """The agent only plans. If the call has details of a change, clients show them to the user as a proposal."""
 
 
 class ToolCallRejectedContent(ToolCallContent):
-    """A call did not run. This is the other of the two last contents of a call."""
+    """A call did not run. The last content of a call is this one or `toolCalled`."""
 
     type: Literal["toolCallRejected"] = "toolCallRejected"
     arguments: dict[str, Any]

@@ -108,7 +108,8 @@ class TextContext(Model):
 
 
 class LiveContext(Model):
-    """Not in ECA: a part of a live notebook or its kernel. Only clients with a live notebook or kernel are offered it.
+    """Not in ECA: a part of a live notebook or of its kernel. The base of these contexts. They are offered only to
+    clients that have a live notebook or a kernel.
 
     Additional fields are forbidden: another client may use the same type for a context of its own with other fields.
     Such a context is parsed as `OtherContext`.

@@ -46,14 +46,14 @@ class ChatCostsResult(Model):
     """The costs of a chat, and of other groups of requests."""
 
     message: Cost | None = None
-    """The last answer in the chat; absent when there was none since the server started."""
+    """The requests for the last answer in the chat; absent when there was no answer since the server started."""
     chat: Cost
     notebook: Cost | None = None
-    """All prompts from the notebook at `path`; absent when there were none."""
+    """The requests for all prompts from the notebook at `path`; absent when there were none."""
     path: str | None = None
     """The notebook that the last prompt of the chat came from."""
     today: Cost
-    """All chats of today."""
+    """The requests of today in all chats."""
     outside: tuple[OutsideCost, ...] | None = None
     """The outside agents that have answered in the chat and said what they have used. It is in none of the other
     costs. Absent when there are none."""

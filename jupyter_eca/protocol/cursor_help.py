@@ -103,7 +103,7 @@ class CompletionInlineParams(Model):
     doc_version: int
     """The version of the document. The result repeats it, so that the client can drop a late result."""
     position: Position
-    """The cursor, counted from 1."""
+    """Where the cursor is. Its line and character are counted from 1."""
 
 
 class CompletionItem(Model):
@@ -113,7 +113,7 @@ class CompletionItem(Model):
     doc_version: int
     """The version of the document that the text is for."""
     range: Range
-    """What the text replaces, counted from 1."""
+    """The part of the document that the text replaces. Its lines and characters are counted from 1."""
 
 
 class CompletionInlineResult(Model):

@@ -73,7 +73,7 @@ class SummaryAside(Model):
 
 
 class PrunedAside(Model):
-    """From now on, old results of tools are left out of the conversation."""
+    """From now on, the model no longer reads the old results of tools, to make its context window emptier."""
 
     kind: Literal["pruned"] = "pruned"
 
@@ -120,7 +120,7 @@ class BeginningAside(Model):
 
 
 class NotesSentAside(Model):
-    """The notes that the model had not read are now part of the conversation."""
+    """The notes (`NoteAside`) that the model had not read are now part of the conversation."""
 
     kind: Literal["notesSent"] = "notesSent"
     text: str
@@ -156,7 +156,8 @@ class ResultImageAside(Model):
 
 
 class FetchedRuleAside(Model):
-    """The result of the tool call is the text of one of the user's rules for paths."""
+    """The tool call has read a rule: an instruction of the user that holds for some paths only. Its result is the text
+    of this rule."""
 
     kind: Literal["fetchedRule"] = "fetchedRule"
     id: str
@@ -221,8 +222,8 @@ class Event(Model):
 
     @property
     def is_message(self) -> bool:
-        """Whether the event is a message for the model: a text of the user, or what a turn begins with otherwise. The
-        first one of a turn begins the turn."""
+        """Whether the event is a message that the model reads like one of the user: a text of the user, or the text
+        with which a turn begins without the user. The first such event of a turn begins the turn."""
         is_for_model = self.role is Role.USER or isinstance(self.aside, BeginningAside)
         return is_for_model and isinstance(self.content, TextContent)
 

@@ -25,6 +25,7 @@ class Job(Model):
 
     id: str
     type: str = "shell"
+    """`shell`, or `cells` for code that runs in a kernel."""
     status: JobStatus
     label: str
     """What it runs, for the user."""
@@ -34,6 +35,7 @@ class Job(Model):
     elapsed: str
     """How long it has run, as a text for the user (`1m 20s`)."""
     exit_code: int | None = None
+    """The exit status of the program; absent while the job runs, and for a job that has none."""
     chat_id: ChatId | None = None
     """The chat that started it."""
     chat_label: str | None = None

@@ -6,6 +6,8 @@ ECA is the protocol that our clients speak. The codec follows its base section, 
 Protocol: an ASCII header with `\\r\\n` lines, then a body of exactly Content-Length bytes of UTF-8. It accepts what
 today's clients need: white space after the JSON (Emacs counts a newline in the length), header lines in any order and
 with `\\n` alone, and header names in upper or lower case.
+
+A `FrameError` that is fatal means that the start of the next message is not known. Then the connection must be closed.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ class ErrorCode(IntEnum):
     METHOD_NOT_FOUND = -32601
     INVALID_PARAMS = -32602
     INTERNAL = -32603
+    # Ours. NOT_INITIALIZED: the client must send `initialize` first. BUSY: the request can succeed later. REFUSED: the
+    # request is understood and cannot be fulfilled; the message says why.
     NOT_INITIALIZED = -32002
     BUSY = -32001
     REFUSED = -32000
@@ -273,8 +277,8 @@ def _read_length(header: dict[str, str]) -> int:
     """Return the length of the body in bytes, from its header. Raises: FrameError."""
     value = header.get("content-length", "")
     if not (value.isascii() and value.isdigit()):
-        found = f"it is {value[:80]!r}" if "content-length" in header else "there is none"
-        raise FrameError(f"the header needs a Content-Length, a number of bytes: {found}")
+        actual = f"it is {value[:80]!r}" if "content-length" in header else "there is none"
+        raise FrameError(f"the header needs a Content-Length, a number of bytes: {actual}")
     if len(value) > len(str(MAX_BODY_BYTES)) or int(value) > MAX_BODY_BYTES:
         raise FrameError(f"the body has more than {MAX_BODY_BYTES} bytes")
     return int(value)

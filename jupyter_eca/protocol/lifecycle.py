@@ -46,12 +46,15 @@ class ChatCapabilities(Model):
 
 
 class CodeAssistant(Model):
-    """What the client can do. ECA's own values are not only booleans: some clients send an empty object for "yes"."""
+    """The capabilities of the client. ECA's own values are not only booleans: some clients send an empty object for
+    "yes"."""
 
     chat: Any = None
+    """Whether the client shows chats."""
     rewrite: Any = None
+    """Whether the client can rewrite a selection."""
     doc: Any = None
-    """Only clients of the older revision send `doc`, `edit` and `fix`."""
+    """Only clients of the oldest revision of ECA send `doc`, `edit` and `fix`."""
     edit: Any = None
     fix: Any = None
     editor: EditorCapabilities = EditorCapabilities()
@@ -76,7 +79,7 @@ class CodeAssistant(Model):
 
 
 class ClientCapabilities(Model):
-    """What the client can do."""
+    """The object `capabilities` of a client. ECA puts all capabilities into one member of it."""
 
     code_assistant: CodeAssistant = CodeAssistant()
 
@@ -114,8 +117,8 @@ class ClientRights(Model):
 
 
 class InitializeResult(Model):
-    """The first answer of the server. Only clients of the older revision read these fields, except for `rights` and
-    `user`; they harm nobody else."""
+    """The first answer of the server. Only clients of the two older revisions of ECA read these fields, except for
+    `rights` and `user`; they harm nobody else. A `behavior` is the older name of an agent."""
 
     models: tuple[str, ...] = ()
     chat_default_model: str = ""
@@ -185,18 +188,18 @@ class AgentOption(Model):
     values: tuple[AgentOptionValue, ...]
     is_switch: bool = False
     can_choose: bool = False
-    """Whether the user can choose a value here. Others are set in the agent's own configuration, because they may
-    decide what the agent asks about."""
+    """Whether the user can choose a value here. If not, it is set in the agent's own configuration, because the option
+    may decide which calls the agent asks the user to approve."""
 
 
 class ChatConfig(Model):
-    """The settings of chats. An absent field is unchanged. `behaviors`, `select_behavior` and the fields `default_...`
-    are older names of the others."""
+    """The settings of chats. An absent field is unchanged. A field `select_...` is what the client must select for the
+    next prompt. `behaviors`, `select_behavior` and the fields `default_...` are older names of the others."""
 
     models: tuple[str, ...] | None = None
     agents: tuple[str, ...] | None = None
     outside_agents: tuple[str, ...] | None = None
-    """Those of the agents that are programs of their own. They choose their model themselves."""
+    """The names in `agents` of those that are separate programs. They choose their model themselves."""
     agent_options: tuple[AgentOption, ...] | None = None
     """Not in ECA: the options of the chat's outside agent. They are known while the agent runs."""
     behaviors: tuple[str, ...] | None = None
@@ -211,6 +214,7 @@ class ChatConfig(Model):
     select_variant: str | None = None
     """The selected variant; empty for none."""
     select_trust: bool | None = None
+    """Whether tool calls run without a question where the rules would ask."""
     welcome_message: str | None = None
 
 

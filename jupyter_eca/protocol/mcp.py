@@ -112,9 +112,13 @@ class McpAddServerParams(McpUpdateServerParams):
     """Adds a server to a configuration file."""
 
     client_id: str | None = None
+    """OAuth: our client id at the server; absent when we register there."""
     client_secret: str | None = None
+    """OAuth: the secret for the client id, if the server needs one."""
     oauth_port: int | None = None
+    """OAuth: the port of this machine to which the browser returns; absent for any free port."""
     auth_scope: str | None = None
+    """OAuth: the scopes that we ask for; absent for those that the server names."""
     disabled: bool = False
     scope: Annotated[Literal["global", "workspace"], EMPTY_IS_DEFAULT] = "global"
     """Which file is changed: the user's, or the workspace's."""
@@ -158,7 +162,9 @@ class McpError(Model):
     """Why a change cannot be made."""
 
     code: str
+    """A word for programs, such as `invalid-name`, `already-exists` or `not-found`."""
     message: str
+    """The same in words, for the user."""
     data: dict[str, Any] | None = Field(default=None)
 
 

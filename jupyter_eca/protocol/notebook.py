@@ -52,7 +52,7 @@ class KernelExecuteParams(Model):
 
 
 class KernelPicture(Model):
-    """A picture that code has shown, or a figure that can be drawn as one."""
+    """A picture that code has shown, or a figure of which a picture can be drawn."""
 
     name: str
     """The name of the picture in the text of the outputs: `picture 1`."""
@@ -256,7 +256,8 @@ class InsertCell(Model):
     ignored, because cells may have moved since the change was computed. If that cell no longer exists, the change is
     refused."""
     marks: bool | None = None
-    """Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`)."""
+    """Whether the change also sets the mark `jupyter_eca.written` in the cell's metadata, which says that the assistant
+    has written in this cell."""
 
 
 class EditCell(Model):
@@ -269,7 +270,8 @@ class EditCell(Model):
     source: str
     """The new source."""
     marks: bool | None = None
-    """Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`)."""
+    """Whether the change also sets the mark `jupyter_eca.written` in the cell's metadata, which says that the assistant
+    has written in this cell."""
 
 
 class DeleteCell(Model):

@@ -36,7 +36,7 @@ class ChatAskQuestionParams(Model):
 
 
 class FieldKind(StrEnum):
-    """The kind of value that a field of a form takes."""
+    """The kind of value that a field of a form takes. `one` and `several`: of the choices of the field."""
 
     TEXT = "text"
     NUMBER = "number"

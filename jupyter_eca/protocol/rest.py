@@ -10,10 +10,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# The id is part of a URL's path. It has only characters that need no quoting, and it can never be `.` or `..`.
-CHAT_ID: Final = "^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$"
+# The id of a chat, which is part of a URL's path. It has only characters that need no quoting, and it can never be `.`
+# or `..`.
+CHAT_ID_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._~:-]{0,127}$"
 
-ChatName = Annotated[str, Field(pattern=CHAT_ID)]
+RestChatId = Annotated[str, Field(pattern=CHAT_ID_PATTERN)]
 
 
 class RestModel(BaseModel):
@@ -76,7 +77,7 @@ class ChatRequest(RestModel):
     """A prompt of the user."""
 
     message: str = Field(min_length=1)
-    chat_id: ChatName | None = None
+    chat_id: RestChatId | None = None
     """An addition to the contract. Without it, all clients share the conversation that begins when a server is
     connected.
     """

@@ -29,7 +29,7 @@ _REF: Final = "#/components/schemas/{model}"
 # The schema and the description of each parameter in a path.
 _PARAMETERS: Final = {
     "server_id": ({"type": "string", "minLength": 1}, "As `/servers` lists it."),
-    "chat_id": ({"type": "string", "pattern": rest.CHAT_ID}, "As `/chats` lists it."),
+    "chat_id": ({"type": "string", "pattern": rest.CHAT_ID_PATTERN}, "As `/chats` lists it."),
 }
 # The schema of one event in a stream. OpenAPI does not define events, and tools apply this schema to each event.
 _EVENT: Final[Json] = {

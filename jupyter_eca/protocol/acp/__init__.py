@@ -22,6 +22,7 @@ VERSION: Final = 1
 continue. Version 2 is a draft."""
 
 CANCELLATION: Final = Cancellation("$/cancel_request", "requestId")
+"""How either side cancels its own request."""
 
 
 class AcpErrorCode(IntEnum):

@@ -27,6 +27,7 @@ class ImageBlock(Model):
     """The data in base64."""
     mime_type: str
     uri: str | None = None
+    """Where the image comes from."""
 
 
 class AudioBlock(Model):
@@ -79,7 +80,7 @@ ContentBlock = Annotated[
 
 
 class BlockContent(Model):
-    """A part of a message as a part of a tool call."""
+    """A content block (a text, an image, a resource) as a part of what a tool call shows."""
 
     type: Literal["content"] = "content"
     content: ContentBlock

@@ -56,6 +56,7 @@ class LineReader:
         if not line.strip():
             return []
         try:
+            # In this protocol, a request may have the id null, which its answer repeats.
             return [decode(line, null_id=True)]
         except FrameError as error:
             return [error]

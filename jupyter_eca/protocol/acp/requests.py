@@ -24,6 +24,7 @@ def _skip_null(value: Any) -> Any:
 
 
 NULL_IS_DEFAULT: Final = BeforeValidator(_skip_null)
+"""For a field that a client may send as null when it means to leave it out. It then has its default."""
 
 
 # -- what a client sends
@@ -33,7 +34,9 @@ class AcpCapabilities(Model):
     """What the client can do. A capability is an object, which may be empty, or true."""
 
     session: dict[str, Any] | None = None
+    """Capabilities in sessions, such as `notices`."""
     elicitation: dict[str, Any] | None = None
+    """The ways in which the client can ask its user for input, such as `form`."""
 
     @property
     def shows_notices(self) -> bool:
@@ -162,6 +165,7 @@ class InitializeAnswer(Model):
 
     protocol_version: int
     agent_capabilities: dict[str, Any]
+    """What the agent can do, in the words of the protocol."""
     auth_methods: tuple[()] = ()
     """Ways to sign in to the agent. There are none: providers of models are signed in to by `/login`."""
     agent_info: AcpImplementation
@@ -200,6 +204,7 @@ class SessionEntry(Model):
 
     session_id: str
     cwd: str
+    """The working directory, an absolute path."""
     title: str | None = None
     updated_at: str | None = None
     """The time of the last activity, in the form of ISO 8601."""
@@ -210,6 +215,7 @@ class ListedSessions(Model):
 
     sessions: tuple[SessionEntry, ...]
     next_cursor: str | None = None
+    """The place of the next page; absent when there is none."""
 
 
 class EndedTurn(Model):
@@ -248,6 +254,7 @@ class PermissionOutcome(Model):
     outcome: str
     """`selected`, or `cancelled` when the turn was cancelled before."""
     option_id: str | None = None
+    """The id of the choice; absent when the turn was cancelled."""
 
 
 class PermissionAnswer(Model):
@@ -272,6 +279,7 @@ class FormAnswer(Model):
     action: str
     """`accept`, `decline` or `cancel`."""
     content: dict[str, Any] | None = None
+    """The values by the names of the fields; only with `accept`."""
 
 
 REQUESTS: Final[dict[str, type[Model]]] = {

@@ -65,16 +65,20 @@ class CallFields(UpdateByPerson):
     kind: CallKind | None = None
     status: CallStatus | None = None
     content: tuple[CallContent, ...] | None = None
+    """What clients show of the call: texts, diffs, terminals."""
     locations: tuple[CallLocation, ...] | None = None
+    """The files that the call works on."""
     raw_input: RawJson = None
+    """The arguments."""
     raw_output: RawJson = None
+    """The result."""
 
 
 class CallStart(CallFields):
     """A new tool call."""
 
     session_update: Literal["tool_call"] = "tool_call"
-    title: str | None = ""
+    title: str | None = ""  # a new call must have a title
 
 
 class CallChange(CallFields):
@@ -102,6 +106,7 @@ class CommandInput(Model):
     """What may be typed after a command."""
 
     hint: str
+    """A text that clients show until the user types something."""
 
 
 class AvailableCommand(Model):

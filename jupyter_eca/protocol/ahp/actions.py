@@ -126,6 +126,7 @@ class ToolCallContentChanged(CallScoped):
 
     type: Literal["session/toolCallContentChanged"] = "session/toolCallContentChanged"
     content: tuple[content.ToolContent, ...]
+    """The whole output so far."""
 
 
 class TurnCancelled(TurnScoped):
@@ -183,6 +184,7 @@ class CustomizationToggled(SessionScoped):
 
     type: Literal["session/customizationToggled"] = "session/customizationToggled"
     uri: Uri
+    """The URI of the customization."""
     enabled: StrictBool
 
 
@@ -226,6 +228,7 @@ class QueuedMessagesReordered(SessionScoped):
 
     type: Literal["session/queuedMessagesReordered"] = "session/queuedMessagesReordered"
     order: tuple[str, ...]
+    """The ids of the messages."""
 
 
 class InputAnswerChanged(SessionScoped):
@@ -235,6 +238,7 @@ class InputAnswerChanged(SessionScoped):
     request_id: str
     question_id: str
     answer: content.Answer | None = None
+    """The new draft; absent when the draft was removed."""
 
 
 class InputCompleted(SessionScoped):
@@ -244,6 +248,7 @@ class InputCompleted(SessionScoped):
     request_id: str
     response: Literal["accept", "decline", "cancel"]
     answers: dict[str, content.Answer] | None = None
+    """The answers by the ids of their questions."""
 
 
 class TerminalInput(TerminalScoped):
@@ -251,6 +256,7 @@ class TerminalInput(TerminalScoped):
 
     type: Literal["terminal/input"] = "terminal/input"
     data: str
+    """What the user has typed, with control characters."""
 
 
 class TerminalResized(TerminalScoped):
@@ -258,7 +264,9 @@ class TerminalResized(TerminalScoped):
 
     type: Literal["terminal/resized"] = "terminal/resized"
     cols: StrictInt = Field(gt=0, le=10_000)
+    """The width in characters."""
     rows: StrictInt = Field(gt=0, le=10_000)
+    """The height in lines."""
 
 
 class TerminalClaimed(TerminalScoped):
@@ -289,6 +297,7 @@ class AgentsChanged(AhpAction):
 
     type: Literal["root/agentsChanged"] = "root/agentsChanged"
     agents: list[Json]
+    """The whole new list. Each is a `state.AgentInfo`."""
 
 
 class ActiveSessionsChanged(AhpAction):
@@ -303,6 +312,7 @@ class TerminalsChanged(AhpAction):
 
     type: Literal["root/terminalsChanged"] = "root/terminalsChanged"
     terminals: list[Json]
+    """The whole new list. Each is a `state.TerminalInfo`."""
 
 
 class SessionReady(SessionScoped):
@@ -323,6 +333,7 @@ class MarkdownDelta(TurnScoped):
 
     type: Literal["session/delta"] = "session/delta"
     part_id: str
+    """The id of the part."""
     content: str
 
 
@@ -331,6 +342,7 @@ class ReasoningPartDelta(TurnScoped):
 
     type: Literal["session/reasoning"] = "session/reasoning"
     part_id: str
+    """The id of the part."""
     content: str
 
 
@@ -347,6 +359,7 @@ class ToolCallStart(CallScoped):
     type: Literal["session/toolCallStart"] = "session/toolCallStart"
     tool_name: str
     display_name: str
+    """The name of the tool for the user."""
     tool_client_id: str | None = None
     """The client that runs the tool; None for the server's own tools."""
 
@@ -364,9 +377,13 @@ class ToolCallReady(CallScoped):
 
     type: Literal["session/toolCallReady"] = "session/toolCallReady"
     invocation_message: content.MarkdownText
+    """What the call does, for the user."""
     tool_input: str | None = None
+    """The arguments as JSON text."""
     edits: Json | None = None
+    """The changes of files that the call would make, a `content.FileEdits`."""
     options: list[Json] | None = None
+    """The buttons for the user. Each is a `content.ConfirmationOption`."""
     confirmed: content.ConfirmationReason | None = None
 
 
@@ -388,6 +405,7 @@ class UsageChanged(TurnScoped):
 
     type: Literal["session/usage"] = "session/usage"
     usage: Json
+    """A `content.UsageInfo`."""
 
 
 class ActivityChanged(SessionScoped):
@@ -402,6 +420,7 @@ class DiffsChanged(SessionScoped):
 
     type: Literal["session/diffsChanged"] = "session/diffsChanged"
     diffs: list[Json]
+    """The whole new list. Each is a `content.FileEdit`."""
 
 
 class ServerToolsChanged(SessionScoped):
@@ -409,6 +428,7 @@ class ServerToolsChanged(SessionScoped):
 
     type: Literal["session/serverToolsChanged"] = "session/serverToolsChanged"
     tools: list[Json]
+    """The whole new list. Each is a `content.ToolDefinition`."""
 
 
 class CustomizationsChanged(SessionScoped):
@@ -416,6 +436,7 @@ class CustomizationsChanged(SessionScoped):
 
     type: Literal["session/customizationsChanged"] = "session/customizationsChanged"
     customizations: list[Json]
+    """The whole new list. Each is a `state.Customization`."""
 
 
 class CustomizationUpdated(SessionScoped):
@@ -423,6 +444,7 @@ class CustomizationUpdated(SessionScoped):
 
     type: Literal["session/customizationUpdated"] = "session/customizationUpdated"
     customization: Json
+    """A `state.CustomizationRef`."""
     enabled: StrictBool | None = None
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
     status_message: str | None = None
@@ -440,6 +462,7 @@ class InputRequested(SessionScoped):
 
     type: Literal["session/inputRequested"] = "session/inputRequested"
     request: Json
+    """A `content.InputRequest`."""
 
 
 class TerminalData(TerminalScoped):
@@ -522,7 +545,7 @@ _ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(d
 
 def parse(action: Json) -> ClientAction:
     """Parse an action of a client. Only the names of the protocol count for its fields (`turnId`), and not those in
-    Python (`turn_id`). `Ahp.model_validate` says why.
+    Python (`turn_id`). `AhpModel.model_validate` says why.
 
     Raises: pydantic.ValidationError if it is malformed, or has a type that clients may not send.
     """

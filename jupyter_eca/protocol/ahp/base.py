@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from jupyter_eca.protocol.base import Model, to_camel
 
 Json = dict[str, Any]
+"""A JSON object."""
 Uri = str
 
 

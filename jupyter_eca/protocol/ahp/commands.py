@@ -41,7 +41,9 @@ class Initialize(AhpModel):
     """Params of `initialize`, a client's first command."""
 
     protocol_versions: tuple[str, ...]
+    """The versions that the client speaks, the best one first."""
     client_id: str = Field(min_length=1, max_length=500)
+    """An id that the client makes and keeps. After a lost connection, `reconnect` repeats it."""
     initial_subscriptions: tuple[Uri, ...] = ()
     """The URIs of the states whose actions the client wants."""
     locale: str | None = None
@@ -74,6 +76,7 @@ class DispatchAction(AhpModel):
     client_seq: StrictInt
     """The client's number for the action, which the server repeats."""
     action: Json
+    """The action, which `actions.parse` reads."""
 
 
 class ForkSource(AhpModel):
@@ -81,6 +84,7 @@ class ForkSource(AhpModel):
 
     session: Uri
     turn_id: str
+    """The last turn that is copied."""
 
 
 class CreateSession(AhpModel):
@@ -88,11 +92,14 @@ class CreateSession(AhpModel):
 
     session: Uri
     provider: str | None = None
+    """The kind of agent; absent for the server's default."""
     model: ModelSelection | None = None
     working_directory: Uri | None = None
     fork: ForkSource | None = None
     config: Json | None = None
+    """The values of the session's settings, by name; see `ResolveSessionConfig`."""
     active_client: ActiveClient | None = None
+    """The sender, if it lends its tools to the session from the start."""
 
     @field_validator("model", mode="before")
     @classmethod
@@ -130,7 +137,7 @@ class Completions(AhpModel):
     session: Uri
     text: str
     offset: StrictInt
-    """The position of the cursor in the text."""
+    """The position of the cursor in the text, in UTF-16 code units."""
 
 
 class ResolveSessionConfig(AhpModel):
@@ -139,13 +146,16 @@ class ResolveSessionConfig(AhpModel):
     provider: str | None = None
     working_directory: Uri | None = None
     config: Json | None = None
+    """The values that the user has chosen so far, by the name of the setting."""
 
 
 class SessionConfigCompletions(ResolveSessionConfig):
     """Params of `sessionConfigCompletions`: complete the value of a setting."""
 
     property: str
+    """The name of the setting."""
     query: str | None = None
+    """The text typed so far."""
 
 
 class Authenticate(AhpModel):
@@ -160,10 +170,13 @@ class CreateTerminal(AhpModel):
 
     terminal: Uri = Field(min_length=1)
     claim: TerminalClaim
+    """To whom the terminal belongs."""
     name: str | None = Field(default=None, max_length=MAX_TITLE)
     cwd: Uri | None = None
     cols: StrictInt | None = Field(default=None, gt=0, le=10_000)
+    """The width in characters."""
     rows: StrictInt | None = Field(default=None, gt=0, le=10_000)
+    """The height in lines."""
 
 
 class DisposeTerminal(AhpModel):
@@ -173,6 +186,7 @@ class DisposeTerminal(AhpModel):
 
 
 Encoding = Literal["base64", "utf-8"]
+"""How the field `data` has the content of a resource: as bytes in base64, or as text."""
 
 
 class ResourceRead(AhpModel):
@@ -190,6 +204,7 @@ class ResourceWrite(AhpModel):
     encoding: Encoding
     content_type: str | None = None
     create_only: StrictBool = False
+    """Whether the command fails when the resource exists already."""
 
 
 class ResourceContent(AhpModel):

@@ -35,6 +35,7 @@ class ErrorInfo(AhpModel):
     """An error."""
 
     error_type: str
+    """A word for programs."""
     message: str
     stack: str | None = None
 
@@ -44,14 +45,18 @@ class ContentRef(AhpModel):
 
     uri: Uri
     size_hint: StrictInt | None = None
+    """About how many bytes the content has."""
     content_type: str | None = None
+    """The MIME type of the content."""
 
 
 class FileSide(AhpModel):
     """A file before or after a change."""
 
     uri: Uri
+    """The URI of the file."""
     content: ContentRef
+    """Where the text of the file at that time can be read."""
 
 
 class LineCounts(AhpModel):
@@ -97,8 +102,11 @@ class Attachment(ModelWithMeta):
     """The fields that all attachments of a message have in common."""
 
     label: str
+    """The name of the attachment for the user."""
     range: TextRange | None = None
+    """Where the text of the message mentions the attachment."""
     display_kind: str | None = None
+    """By what clients choose an icon: `image`, `document`, `symbol`, `directory`, `selection` or another word."""
 
 
 class SimpleAttachment(Attachment):
@@ -106,6 +114,7 @@ class SimpleAttachment(Attachment):
 
     type: Literal["simple"] = "simple"
     model_representation: str | None = None
+    """The text that the model reads."""
 
 
 class EmbeddedAttachment(Attachment):
@@ -145,7 +154,7 @@ class PendingMessage(AhpModel):
 
 
 class UsageInfo(ModelWithMeta):
-    """The tokens that a turn has used."""
+    """The tokens that a turn has used, and the model that has used them."""
 
     input_tokens: StrictInt | None = None
     output_tokens: StrictInt | None = None
@@ -173,6 +182,7 @@ class ToolDefinition(ModelWithMeta):
     input_schema: AhpToolSchema | None = None
     output_schema: AhpToolSchema | None = None
     annotations: Json | None = None
+    """Hints about the tool in the words of MCP, for example `readOnlyHint`."""
 
 
 class ConfirmationOption(AhpModel):
@@ -182,6 +192,7 @@ class ConfirmationOption(AhpModel):
     label: str
     kind: Literal["approve", "deny"]
     group: StrictInt | None = None
+    """Clients draw a line between buttons with different numbers."""
 
 
 class TextResult(AhpModel):
@@ -220,6 +231,7 @@ class TerminalResult(AhpModel):
 
     type: Literal["terminal"] = "terminal"
     resource: Uri
+    """The URI of the terminal."""
     title: str
 
 
@@ -228,6 +240,7 @@ class SubagentResult(AhpModel):
 
     type: Literal["subagent"] = "subagent"
     resource: Uri
+    """The URI of the session."""
     title: str
     agent_name: str | None = None
     description: str | None = None
@@ -244,6 +257,7 @@ class ToolFailure(AhpModel):
 
     message: str
     code: str | None = None
+    """A word for programs."""
 
 
 class AhpToolResult(AhpModel):
@@ -251,6 +265,7 @@ class AhpToolResult(AhpModel):
 
     success: StrictBool
     past_tense_message: MarkdownText
+    """What the call has done, for the user."""
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
     error: ToolFailure | None = None
@@ -266,7 +281,9 @@ class AhpToolCall(ModelWithMeta):
     tool_call_id: str
     tool_name: str
     display_name: str
+    """The name of the tool for the user."""
     tool_client_id: str | None = None
+    """The client that runs the tool; None for the server's own tools."""
 
 
 class StreamingCall(AhpToolCall):
@@ -274,15 +291,20 @@ class StreamingCall(AhpToolCall):
 
     status: Literal["streaming"] = "streaming"
     partial_input: str | None = None
+    """The arguments so far, the beginning of a JSON text."""
     invocation_message: MarkdownText | None = None
+    """What the call will do, for the user."""
 
 
 class _InvokedCall(AhpToolCall):
     """The fields of a tool call whose arguments are complete."""
 
     invocation_message: MarkdownText
+    """What the call does, for the user."""
     tool_input: str | None = None
+    """The arguments as JSON text."""
     selected_option: ConfirmationOption | None = None
+    """The button that the user has pressed."""
 
 
 class FileEdits(AhpModel):
@@ -296,9 +318,12 @@ class PendingCall(_InvokedCall):
 
     status: Literal["pending-confirmation"] = "pending-confirmation"
     confirmation_title: MarkdownText | None = None
+    """The question to the user."""
     edits: FileEdits | None = None
     editable: StrictBool | None = None
+    """Whether the user may change the arguments."""
     options: tuple[ConfirmationOption, ...] | None = None
+    """The buttons; absent when the client chooses them."""
 
 
 class RunningCall(_InvokedCall):
@@ -307,6 +332,7 @@ class RunningCall(_InvokedCall):
     status: Literal["running"] = "running"
     confirmed: ConfirmationReason
     content: tuple[ToolContent, ...] | None = None
+    """The output so far."""
 
 
 class _EndedCall(_InvokedCall):
@@ -315,6 +341,7 @@ class _EndedCall(_InvokedCall):
     confirmed: ConfirmationReason
     success: StrictBool
     past_tense_message: MarkdownText
+    """What the call has done, for the user."""
     content: tuple[ToolContent, ...] | None = None
     structured_content: Json | None = None
     error: ToolFailure | None = None
@@ -337,8 +364,12 @@ class CancelledCall(_InvokedCall):
 
     status: Literal["cancelled"] = "cancelled"
     reason: Literal["denied", "skipped", "result-denied"]
+    """`skipped`: nobody decided, for example because the turn ended. `result-denied`: the model must not read the
+    result."""
     reason_message: MarkdownText | None = None
+    """Why the user denied the call, in words."""
     user_suggestion: UserMessage | None = None
+    """What the user suggests to the model instead of the call."""
 
 
 ToolCallState = Annotated[
@@ -418,7 +449,10 @@ class AnswerValue(AhpModel):
 
     kind: Literal["text", "number", "boolean", "selected", "selected-many"]
     value: Any
+    """A text, a number or a boolean; the id of the chosen option for `selected`, and a list of ids for `selected-many`.
+    """
     freeform_values: tuple[str, ...] | None = None
+    """Texts that the user has typed in addition to, or instead of, the options."""
 
 
 class FilledAnswer(AhpModel):
@@ -433,6 +467,7 @@ class SkippedAnswer(AhpModel):
 
     state: Literal["skipped"] = "skipped"
     freeform_values: tuple[str, ...] | None = None
+    """Texts that the user has typed nevertheless."""
 
 
 Answer = Annotated[FilledAnswer | SkippedAnswer, Field(discriminator="state")]
@@ -470,8 +505,11 @@ class InputQuestion(AhpModel):
     allow_freeform_input: StrictBool | None = None
     default_value: str | float | StrictBool | None = None
     format: str | None = None
+    """The format of a text, for example `email` or `date`."""
     min: float | None = None
+    """The smallest number, the shortest length of a text, or the smallest number of choices."""
     max: float | None = None
+    """The largest number, the greatest length of a text, or the largest number of choices."""
 
 
 class InputRequest(AhpModel):
@@ -480,5 +518,7 @@ class InputRequest(AhpModel):
     id: str
     message: str | None = None
     url: Uri | None = None
+    """The page to open."""
     questions: tuple[InputQuestion, ...] | None = None
     answers: dict[str, Answer] | None = None
+    """The answers so far, by the ids of their questions."""

@@ -24,7 +24,7 @@ from jupyter_eca.protocol.ahp.content import (
 
 
 class ConfigProperty(AhpModel):
-    """The JSON schema of one setting."""
+    """The JSON schema of one setting, with some fields that only this protocol has."""
 
     type: Literal["string", "number", "boolean", "array", "object"]
     title: str
@@ -32,13 +32,16 @@ class ConfigProperty(AhpModel):
     default: Any = None
     enum: tuple[str, ...] | None = None
     enum_labels: tuple[str, ...] | None = None
+    """A label for each value in `enum`, for the user."""
     enum_descriptions: tuple[str, ...] | None = None
     read_only: StrictBool | None = None
     items: Json | None = None
     properties: Json | None = None
     required: tuple[str, ...] | None = None
     enum_dynamic: StrictBool | None = None
+    """Whether a client gets the values by the command `sessionConfigCompletions`."""
     session_mutable: StrictBool | None = None
+    """Whether the setting can be changed after the session was created."""
 
 
 class ConfigSchema(AhpModel):
@@ -54,6 +57,7 @@ class AhpConfig(AhpModel):
 
     schema_: ConfigSchema = Field(alias="schema")
     values: Json
+    """The values by the names of the settings."""
 
 
 class Icon(AhpModel):
@@ -62,6 +66,7 @@ class Icon(AhpModel):
     src: Uri
     content_type: str | None = None
     sizes: tuple[str, ...] | None = None
+    """The sizes that it is made for, such as `48x48` or `any`."""
     theme: Literal["light", "dark"] | None = None
 
 
@@ -83,6 +88,7 @@ class Customization(AhpModel):
     customization: CustomizationRef
     enabled: StrictBool
     client_id: str | None = None
+    """The client that brings the customization; absent for one of the server."""
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
     status_message: str | None = None
 
@@ -107,7 +113,9 @@ class SessionSummary(AhpModel):
     """A session in a list."""
 
     resource: Uri
+    """The URI of the session."""
     provider: str
+    """The kind of agent. Ours is `eca`."""
     title: str
     status: StrictInt
     """A sum of bits: 1 idle, 2 error, 8 in progress, 24 input needed; 32 read, 64 archived (specification, 6.2)."""
@@ -115,10 +123,12 @@ class SessionSummary(AhpModel):
     """In milliseconds since the epoch, as all times of the protocol."""
     modified_at: StrictInt
     activity: str | None = None
+    """What the session is doing now, for the user."""
     project: Project | None = None
     model: ModelSelection | None = None
     working_directory: Uri | None = None
     diffs: tuple[FileEdit, ...] | None = None
+    """The files that the session has changed."""
 
 
 class SessionState(ModelWithMeta):
@@ -128,8 +138,10 @@ class SessionState(ModelWithMeta):
     lifecycle: Literal["creating", "ready", "creationFailed"]
     creation_error: ErrorInfo | None = None
     server_tools: tuple[ToolDefinition, ...] | None = None
+    """The tools that the server offers in the session."""
     active_client: ActiveClient | None = None
     turns: tuple[AhpTurn, ...]
+    """The turns that have ended."""
     active_turn: ActiveTurn | None = None
     steering_message: PendingMessage | None = None
     """The message that the model reads before its next step."""
@@ -157,6 +169,7 @@ class SessionClaim(AhpModel):
     session: Uri
     turn_id: str | None = None
     tool_call_id: str | None = None
+    """The tool call that runs in the terminal, in the turn `turn_id`."""
 
 
 TerminalClaim = Annotated[ClientClaim | SessionClaim, Field(discriminator="kind")]
@@ -191,15 +204,20 @@ class TerminalState(AhpModel):
     content: tuple[Annotated[UnclassifiedOutput | TerminalCommand, Field(discriminator="type")], ...]
     cwd: Uri | None = None
     cols: StrictInt | None = None
+    """The width in characters."""
     rows: StrictInt | None = None
+    """The height in lines."""
     exit_code: StrictInt | None = None
+    """Present when the program in the terminal has ended."""
     supports_command_detection: StrictBool | None = None
+    """Whether the server knows where each command begins and ends."""
 
 
 class TerminalInfo(AhpModel):
     """A terminal in a list."""
 
     resource: Uri
+    """The URI of the terminal."""
     title: str
     claim: TerminalClaim
     exit_code: StrictInt | None = None
@@ -214,7 +232,9 @@ class ModelInfo(ModelWithMeta):
     max_context_window: StrictInt | None = None
     supports_vision: StrictBool | None = None
     policy_state: Literal["enabled", "disabled", "unconfigured"] | None = None
+    """Whether the user may use the model."""
     config_schema: ConfigSchema | None = None
+    """The settings of the model, such as its reasoning effort."""
 
 
 class AgentInfo(AhpModel):
@@ -225,6 +245,7 @@ class AgentInfo(AhpModel):
     description: str
     models: tuple[ModelInfo, ...]
     protected_resources: tuple[Json, ...] | None = None
+    """What the client must sign in to before it uses the agent (RFC 9728)."""
     customizations: tuple[CustomizationRef, ...] | None = None
 
 
@@ -233,5 +254,6 @@ class RootState(AhpModel):
 
     agents: tuple[AgentInfo, ...]
     active_sessions: StrictInt | None = None
+    """The number of sessions."""
     terminals: tuple[TerminalInfo, ...] | None = None
     config: AhpConfig | None = None

@@ -80,7 +80,7 @@ class AgentsListResult(Model):
 
 
 class AgentsWriteParams(Model):
-    """Writes an agent to a new Markdown file, or changes the file of one."""
+    """Writes an agent to a new Markdown file, or changes the file of an existing agent."""
 
     name: str = Field(min_length=1)
     """Its name. The agent of an existing file keeps its name."""

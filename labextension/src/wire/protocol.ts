@@ -38,8 +38,8 @@ export interface AgentOption {
   readonly values: readonly AgentOptionValue[];
   readonly isSwitch: boolean;
   /**
-   * Whether the user can choose a value here. Others are set in the agent's own configuration, because they may decide
-   * what the agent asks about.
+   * Whether the user can choose a value here. If not, it is set in the agent's own configuration, because the option
+   * may decide which calls the agent asks the user to approve.
    */
   readonly canChoose: boolean;
 }
@@ -61,7 +61,7 @@ export interface AgentsListResult {
   readonly locked?: string;
 }
 
-/** Writes an agent to a new Markdown file, or changes the file of one. */
+/** Writes an agent to a new Markdown file, or changes the file of an existing agent. */
 export interface AgentsWriteParams {
   /** Its name. The agent of an existing file keeps its name. */
   readonly name: string;
@@ -104,7 +104,11 @@ export type AnswerRating = 'good' | 'bad';
 
 /** A rule and where it comes from. */
 export interface ApprovalRule {
-  /** The key of the rule. */
+  /**
+   * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+   * needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+   * approval each time.
+   */
   readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
@@ -113,8 +117,8 @@ export interface ApprovalRule {
   /** The agent that the rule belongs to; absent for a rule of all agents. */
   readonly agent?: string;
   /**
-   * The files that have the rule; the last one counts. Without a file, the rule is built in, or a client sent it when
-   * the server started.
+   * The configuration files that have the rule; the last one counts. Without a file, the rule is built in, or a client
+   * sent it when the server started.
    */
   readonly files: readonly string[];
   /** Whether the rule is one of our defaults. */
@@ -128,24 +132,29 @@ export interface ApprovalRule {
  * one.
  */
 export interface ApprovalsAddParams {
-  /** The key of the rule. */
+  /**
+   * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+   * needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+   * approval each time.
+   */
   readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /** The file to which a new rule is written, see `RulePlace`. */
   readonly scope?: 'workspace' | 'global';
 }
 
-/** The file that has the rule now. */
+/** The file that has the added or changed rule now. */
 export interface ApprovalsAddResult {
   readonly file: string;
 }
 
-/** All rules. */
+/** All rules, and what happens to the calls that no rule selects. */
 export interface ApprovalsListResult {
   readonly rules: readonly ApprovalRule[];
-  /** What happens to a call that no rule matches. */
+  /** What happens to a call that no rule selects. */
   readonly byDefault: 'allow' | 'ask' | 'deny';
 }
 
@@ -155,19 +164,23 @@ export interface ApprovalsProposeParams {
   readonly toolCallId: string;
 }
 
-/** A rule with which such calls would run without a question. */
+/** A rule that would allow the waiting call and similar calls. */
 export interface ApprovalsProposeResult {
   /** Absent when there is no such rule. */
   readonly rule?: RuleText;
   /** The files to which the rule can be written, the best one first. */
   readonly places: readonly RulePlace[];
-  /** If there is no rule, why. */
+  /** Why there is no such rule; absent when there is one. */
   readonly why?: string;
 }
 
 /** Replaces a rule of the user's by another one, in the file that has it. */
 export interface ApprovalsReplaceParams {
-  /** The key of the rule. */
+  /**
+   * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+   * needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+   * approval each time.
+   */
   readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
@@ -281,9 +294,9 @@ export interface ChangeLeft {
 export interface ChangePart {
   /** The offset in the source before the edit at which the part begins, in code points. */
   readonly start: number;
-  /** The offset behind its last character. */
+  /** The offset in the same source at which the part ends. The character at this offset is not in the part. */
   readonly end: number;
-  /** What comes in its place. */
+  /** The new text in place of the part. */
   readonly text: string;
   /** The cell that is edited. Absent in chats of earlier versions, which have only parts of the edit of one cell. */
   readonly cellId?: string;
@@ -298,11 +311,13 @@ export interface ChangeReverted {
 
 /** A change to a cell of a notebook. Running a cell is not a change. */
 export interface ChangedCell {
+  /** The id by which `chat/keep` and `chat/revert` name the change. */
   readonly id: string;
   /** The number of the file or cell in its chat. It is the same for every extent. */
   readonly number: number;
   /** The id of the turn that made the change. */
   readonly turn: string;
+  /** The path of the file or the notebook. */
   readonly path: string;
   /** Absent when there is no text, or too much of it. */
   readonly text?: ChangedText;
@@ -326,11 +341,13 @@ export interface ChangedCell {
 
 /** A change to a file. */
 export interface ChangedFile {
+  /** The id by which `chat/keep` and `chat/revert` name the change. */
   readonly id: string;
   /** The number of the file or cell in its chat. It is the same for every extent. */
   readonly number: number;
   /** The id of the turn that made the change. */
   readonly turn: string;
+  /** The path of the file or the notebook. */
   readonly path: string;
   /** Absent when there is no text, or too much of it. */
   readonly text?: ChangedText;
@@ -364,6 +381,7 @@ export interface ChatAddFlagParams {
   readonly chatId: ChatId;
   /** The id of the message's content. */
   readonly contentId: string;
+  /** What the mark says, for the user. */
   readonly text: string;
 }
 
@@ -430,13 +448,13 @@ export interface ChatCommand {
 }
 
 /**
- * The settings of chats. An absent field is unchanged. `behaviors`, `selectBehavior` and the fields `default_...`
- * are older names of the others.
+ * The settings of chats. An absent field is unchanged. A field `select_...` is what the client must select for the
+ * next prompt. `behaviors`, `selectBehavior` and the fields `default_...` are older names of the others.
  */
 export interface ChatConfig {
   readonly models?: readonly string[];
   readonly agents?: readonly string[];
-  /** Those of the agents that are programs of their own. They choose their model themselves. */
+  /** The names in `agents` of those that are separate programs. They choose their model themselves. */
   readonly outsideAgents?: readonly string[];
   /** Not in ECA: the options of the chat's outside agent. They are known while the agent runs. */
   readonly agentOptions?: readonly AgentOption[];
@@ -451,6 +469,7 @@ export interface ChatConfig {
   readonly variants?: readonly string[];
   /** The selected variant; empty for none. */
   readonly selectVariant?: string;
+  /** Whether tool calls run without a question where the rules would ask. */
   readonly selectTrust?: boolean;
   readonly welcomeMessage?: string;
 }
@@ -484,14 +503,14 @@ export interface ChatCostsParams {
 
 /** The costs of a chat, and of other groups of requests. */
 export interface ChatCostsResult {
-  /** The last answer in the chat; absent when there was none since the server started. */
+  /** The requests for the last answer in the chat; absent when there was no answer since the server started. */
   readonly message?: Cost;
   readonly chat: Cost;
-  /** All prompts from the notebook at `path`; absent when there were none. */
+  /** The requests for all prompts from the notebook at `path`; absent when there were none. */
   readonly notebook?: Cost;
   /** The notebook that the last prompt of the chat came from. */
   readonly path?: string;
-  /** All chats of today. */
+  /** The requests of today in all chats. */
   readonly today: Cost;
   /**
    * The outside agents that have answered in the chat and said what they have used. It is in none of the other costs.
@@ -646,7 +665,7 @@ export interface ChatPromptResult {
   readonly status: PromptStatus;
 }
 
-/** A message that the model reads before its next step in the running turn. */
+/** A message for the running turn. The model reads it with the next request of this turn. */
 export interface ChatPromptSteerParams {
   readonly chatId: ChatId;
   readonly message: string;
@@ -731,7 +750,7 @@ export interface ChatRevertResult {
   readonly left: readonly ChangeLeft[];
 }
 
-/** Keeps or reverts changes. */
+/** Keeps changes (`chat/keep`) or reverts them (`chat/revert`). */
 export interface ChatReviewParams {
   readonly chatId: ChatId;
   /** The ids of the changes. */
@@ -906,7 +925,7 @@ export interface ChatUpdateParams {
 /** What the user has changed in a selection of a model and a variant. */
 export type ChosenPart = 'model' | 'variant';
 
-/** What the client can do. */
+/** The object `capabilities` of a client. ECA puts all capabilities into one member of it. */
 export interface ClientCapabilities {
   readonly codeAssistant?: CodeAssistant;
 }
@@ -927,11 +946,16 @@ export interface ClientRights {
   readonly reason: string;
 }
 
-/** What the client can do. ECA's own values are not only booleans: some clients send an empty object for "yes". */
+/**
+ * The capabilities of the client. ECA's own values are not only booleans: some clients send an empty object for
+ * "yes".
+ */
 export interface CodeAssistant {
+  /** Whether the client shows chats. */
   readonly chat?: unknown;
+  /** Whether the client can rewrite a selection. */
   readonly rewrite?: unknown;
-  /** Only clients of the older revision send `doc`, `edit` and `fix`. */
+  /** Only clients of the oldest revision of ECA send `doc`, `edit` and `fix`. */
   readonly doc?: unknown;
   readonly edit?: unknown;
   readonly fix?: unknown;
@@ -973,7 +997,7 @@ export interface CompletionInlineParams {
   readonly docText: string;
   /** The version of the document. The result repeats it, so that the client can drop a late result. */
   readonly docVersion: number;
-  /** The cursor, counted from 1. */
+  /** Where the cursor is. Its line and character are counted from 1. */
   readonly position: Position;
 }
 
@@ -987,7 +1011,7 @@ export interface CompletionItem {
   readonly text: string;
   /** The version of the document that the text is for. */
   readonly docVersion: number;
-  /** What the text replaces, counted from 1. */
+  /** The part of the document that the text replaces. Its lines and characters are counted from 1. */
   readonly range: Range;
 }
 
@@ -1140,7 +1164,10 @@ export interface EditCell {
   readonly was: string;
   /** The new source. */
   readonly source: string;
-  /** Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`). */
+  /**
+   * Whether the change also sets the mark `jupyter_eca.written` in the cell's metadata, which says that the assistant
+   * has written in this cell.
+   */
   readonly marks?: boolean;
 }
 
@@ -1200,7 +1227,7 @@ export interface EditorLookupResult {
   readonly message?: string;
 }
 
-/** The parameters of a method that has none: `{}`. As a result it is written as null. */
+/** A model without fields: `{}` as the parameters of a method that has none. As a result it is written as null. */
 export type Empty = Readonly<Record<string, never>>;
 
 /** The last error before the prompt is sent, with its traceback. */
@@ -1349,8 +1376,8 @@ export interface InitializeParams {
 }
 
 /**
- * The first answer of the server. Only clients of the older revision read these fields, except for `rights` and
- * `user`; they harm nobody else.
+ * The first answer of the server. Only clients of the two older revisions of ECA read these fields, except for
+ * `rights` and `user`; they harm nobody else. A `behavior` is the older name of an agent.
  */
 export interface InitializeResult {
   readonly models: readonly string[];
@@ -1379,13 +1406,17 @@ export interface InsertCell {
    * refused.
    */
   readonly after?: string;
-  /** Whether the cell's metadata says then that the assistant has written in it (`jupyter_eca.written`). */
+  /**
+   * Whether the change also sets the mark `jupyter_eca.written` in the cell's metadata, which says that the assistant
+   * has written in this cell.
+   */
   readonly marks?: boolean;
 }
 
 /** A background job. */
 export interface Job {
   readonly id: string;
+  /** `shell`, or `cells` for code that runs in a kernel. */
   readonly type: string;
   readonly status: JobStatus;
   /** What it runs, for the user. */
@@ -1395,6 +1426,7 @@ export interface Job {
   readonly startedAt: string;
   /** How long it has run, as a text for the user (`1m 20s`). */
   readonly elapsed: string;
+  /** The exit status of the program; absent while the job runs, and for a job that has none. */
   readonly exitCode?: number;
   /** The chat that started it. */
   readonly chatId?: ChatId;
@@ -1459,7 +1491,7 @@ export interface KernelExecuteResult {
   readonly pictures?: readonly KernelPicture[];
 }
 
-/** A picture that code has shown, or a figure that can be drawn as one. */
+/** A picture that code has shown, or a figure of which a picture can be drawn. */
 export interface KernelPicture {
   /** The name of the picture in the text of the outputs: `picture 1`. */
   readonly name: string;
@@ -1561,9 +1593,13 @@ export interface McpAddServerParams {
   readonly env?: Readonly<Record<string, unknown>>;
   readonly url?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
+  /** OAuth: our client id at the server; absent when we register there. */
   readonly clientId?: string;
+  /** OAuth: the secret for the client id, if the server needs one. */
   readonly clientSecret?: string;
+  /** OAuth: the port of this machine to which the browser returns; absent for any free port. */
   readonly oauthPort?: number;
+  /** OAuth: the scopes that we ask for; absent for those that the server names. */
   readonly authScope?: string;
   readonly disabled?: boolean;
   /** Which file is changed: the user's, or the workspace's. */
@@ -1580,7 +1616,9 @@ export interface McpAddServerResult {
 
 /** Why a change cannot be made. */
 export interface McpError {
+  /** A word for programs, such as `invalid-name`, `already-exists` or `not-found`. */
   readonly code: string;
+  /** The same in words, for the user. */
   readonly message: string;
   readonly data?: Readonly<Record<string, unknown>>;
 }
@@ -1674,7 +1712,7 @@ export interface MoveCell {
   readonly after?: string;
 }
 
-/** A part of a change of cells: the move of a cell, which the user can approve without what else is done to it. */
+/** A part of a change of cells: the move of one cell. The user can approve it without the edits of this cell. */
 export interface MovePart {
   readonly kind: 'move';
   readonly cellId: string;
@@ -1793,8 +1831,8 @@ export interface NotebookRunResult {
 }
 
 /**
- * Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client,
- * or nobody.
+ * Who offers a tool. `native`: we do. `mcp`: an MCP server. `server`: the vendor of the model. `unknown`: a client
+ * does, or there is no tool of this name.
  */
 export type Origin = 'native' | 'mcp' | 'server' | 'unknown';
 
@@ -1850,13 +1888,16 @@ export interface OwnFilesWriteParams {
   readonly text: string;
 }
 
-/** Why a part of a chat cannot be returned. */
+/** The error that is returned in place of a part of a chat: a code for programs, and a message for people. */
 export interface PageError {
   readonly code: PageErrorCode;
   readonly message: string;
 }
 
-/** Why a part of a chat cannot be returned. */
+/**
+ * Why a part of a chat cannot be returned. `cursorExpired`: the chat no longer has the position of the cursor,
+ * because it was cleared or taken back.
+ */
 export type PageErrorCode = 'chat_not_found' | 'cursor_expired';
 
 /** Which part of a chat was returned. A cursor is absent when there is nothing more in its direction. */
@@ -1869,7 +1910,7 @@ export interface PageMeta {
   readonly beforeCursor?: number | string;
   /** Where the next part begins. */
   readonly afterCursor?: number | string;
-  /** Where the last summary is. */
+  /** Where the last summary is, which the model reads in place of the older messages; absent when there is none. */
   readonly compactionCursor?: number | string;
 }
 
@@ -2145,15 +2186,21 @@ export interface RewriteText {
 /** Who a content comes from. */
 export type Role = 'user' | 'system' | 'assistant';
 
-/** A file to which a rule can be written. */
+/** A configuration file to which a rule can be written. */
 export interface RulePlace {
+  /** `workspace`: the file of this workspace. `global`: the user's own file, for all workspaces. */
   readonly scope: 'workspace' | 'global';
+  /** The path of the file, for the user. */
   readonly file: string;
 }
 
-/** One entry of `toolCall.approval`. */
+/** An approval rule, as it is written in the configuration: one entry below `toolCall.approval`. */
 export interface RuleText {
-  /** The key of the rule. */
+  /**
+   * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+   * needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+   * approval each time.
+   */
   readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
   /** The selector: a server, `server__tool`, or the name of a native tool. */
   readonly rule: string;
@@ -2263,9 +2310,12 @@ export interface ShellCommandPart {
   /** The program. */
   readonly command: string;
   readonly args: readonly string[];
-  /** What is remembered when the user remembers the approval; absent when this command may not be remembered. */
+  /**
+   * The text that is remembered when the user approves the command for the session; absent when this command may not be
+   * remembered.
+   */
   readonly approvalKey?: string;
-  /** Whether an earlier approval is remembered for it. */
+  /** Whether this text is remembered already, so that the command needs no approval. */
   readonly remembered: boolean;
 }
 
@@ -2455,7 +2505,7 @@ export interface ToolCallPrepareContent {
   readonly manualApproval: boolean;
 }
 
-/** A call did not run. This is the other of the two last contents of a call. */
+/** A call did not run. The last content of a call is this one or `toolCalled`. */
 export interface ToolCallRejectedContent {
   readonly id: string;
   /** The name of the tool. */
@@ -2522,7 +2572,7 @@ export interface ToolCallRunningContent {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** A call has run. This is one of the two last contents of a call. */
+/** A call has run. The last content of a call is this one or `toolCallRejected`. */
 export interface ToolCalledContent {
   readonly id: string;
   /** The name of the tool. */
@@ -2597,7 +2647,7 @@ export interface TrustParams {
   readonly digest: string;
 }
 
-/** Why a turn failed, for programs. The text that has this mark says it in words. */
+/** Why a turn failed, for programs. It is the field `failure` of the text that says the same to the user. */
 export interface TurnFailure {
   readonly kind: FailureKind;
   /** The full name of the model that was asked; empty when the turn failed before a model was asked. */
@@ -2641,7 +2691,10 @@ export interface UsageContent {
   readonly contextBreakdown?: ContextBreakdown;
   /** Not in ECA: the answer came from a lock file, and no model was asked. */
   readonly replayed?: boolean;
-  /** Not in ECA: the outside agent that says this. Its costs are in no budget. */
+  /**
+   * Not in ECA: the outside agent that reported this usage; absent when we have counted it. The costs of outside agents
+   * are in no budget.
+   */
   readonly agent?: string;
 }
 
