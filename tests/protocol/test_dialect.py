@@ -23,7 +23,7 @@ MESSAGES = load_messages()
 WIRE: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text()) for path in (FIXTURES / "wire").glob("*.json")
 }
-SEEDS = (Dialect.OLD, Dialect.NEWER)
+SEEDS = (Dialect.OLDEST, Dialect.OLDER)
 
 
 def read_fixture(name: str) -> tuple[Dialect, Method]:
@@ -108,12 +108,12 @@ EDITOR = {"diagnostics": True, "definition": True, "references": True}
 @pytest.mark.parametrize(
     ("said", "prompt", "spoken"),
     [
-        (hello({"chat": True, "doc": True}), NOTHING, Dialect.OLD),
-        (hello({"chat": True}, chatBehavior="agent"), WITH_ID, Dialect.OLD),
-        (hello({"chat": True}), WITH_ID, Dialect.OLD),
-        (hello({"chat": True}, chatBehavior="plan"), NOTHING, Dialect.NEWER),
-        (hello({"chat": True, "editor": {"diagnostics": True}}), NOTHING, Dialect.NEWER),
-        (hello({"chat": True, "editor": {"diagnostics": True}}), WITH_ID, Dialect.NEWER),
+        (hello({"chat": True, "doc": True}), NOTHING, Dialect.OLDEST),
+        (hello({"chat": True}, chatBehavior="agent"), WITH_ID, Dialect.OLDEST),
+        (hello({"chat": True}), WITH_ID, Dialect.OLDEST),
+        (hello({"chat": True}, chatBehavior="plan"), NOTHING, Dialect.OLDER),
+        (hello({"chat": True, "editor": {"diagnostics": True}}), NOTHING, Dialect.OLDER),
+        (hello({"chat": True, "editor": {"diagnostics": True}}), WITH_ID, Dialect.OLDER),
         (hello({"chat": True, "editor": EDITOR, "chatCapabilities": {"askQuestion": True}}), WITH_ID, Dialect.CURRENT),
         (hello({"chat": True, "editor": EDITOR}, chatBehavior="agent"), NOTHING, Dialect.CURRENT),
         (hello({"chat": True, "chatCapabilities": {}}), WITH_ID, Dialect.CURRENT),
@@ -132,11 +132,11 @@ def test_a_client_is_known_by_what_it_says(said: InitializeParams, prompt: Any, 
 @pytest.mark.parametrize(
     ("chosen", "method", "spoken"),
     [
-        (Dialect.OLD, "chat/prompt", Dialect.OLD),
-        (Dialect.OLD, "chat/selectedBehaviorChanged", Dialect.NEWER),
-        (Dialect.OLD, "chat/list", Dialect.CURRENT),
-        (Dialect.NEWER, "providers/list", Dialect.CURRENT),
-        (Dialect.NEWER, "no/such", Dialect.NEWER),
+        (Dialect.OLDEST, "chat/prompt", Dialect.OLDEST),
+        (Dialect.OLDEST, "chat/selectedBehaviorChanged", Dialect.OLDER),
+        (Dialect.OLDEST, "chat/list", Dialect.CURRENT),
+        (Dialect.OLDER, "providers/list", Dialect.CURRENT),
+        (Dialect.OLDER, "no/such", Dialect.OLDER),
         (Dialect.CURRENT, "chat/prompt", Dialect.CURRENT),
         (Dialect.OWN, "chat/list", Dialect.OWN),
     ],
@@ -155,7 +155,7 @@ def test_values_of_the_wrong_shape_are_left_for_the_models_to_refuse(params: Any
     ("spoken", "sent", "expected"),
     [
         (Dialect.CURRENT, (3, 1), (2, 0)),
-        (Dialect.NEWER, (3, 1), (2, 0)),
+        (Dialect.OLDER, (3, 1), (2, 0)),
         (Dialect.CURRENT, (2, 0), (2, 0)),
         (Dialect.CURRENT, (0, 7), (0, 7)),
         (Dialect.OWN, (3, 1), (3, 1)),

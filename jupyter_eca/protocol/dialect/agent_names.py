@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The older names of the default agent, and what each name becomes in the older revisions.
+# Today's name of the default agent is `code`. Its older names:
 _TO_CURRENT: Final[Mapping[str, str]] = {"agent": "code", "build": "code"}
+# By each name that the older revisions can express, their name of that agent.
 _TO_OLD: Final[Mapping[str, str]] = {"agent": "agent", "build": "agent", "code": "agent", "plan": "plan"}
 
 

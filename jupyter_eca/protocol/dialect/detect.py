@@ -18,24 +18,25 @@ if TYPE_CHECKING:
 
 
 class Dialect(StrEnum):
-    """A revision of ECA. `OLD` is the oldest one, `NEWER` the one after it, and `CURRENT` is today's. The numbers are
-    those of two documents and do not tell their age. `OWN` is the dialect of our own clients: they come with this
-    release, so messages to them are not translated."""
+    """A revision of ECA. `OLDEST` and `OLDER` are the two older ones, and `CURRENT` is today's. The numbers are those
+    of two documents and do not tell their age. `OWN` is the dialect of our own clients: they come with this release, so
+    messages to them are not translated."""
 
-    OLD = "001"
-    NEWER = "000"
+    OLDEST = "001"
+    OLDER = "000"
     CURRENT = "current"
     OWN = "own"
 
 
-# The methods that a client of an older revision can send.
+# The methods that a client of the oldest revision can send.
 _OLD_METHODS: Final = frozenset({
     "initialize", "initialized", "shutdown", "exit", "chat/prompt", "chat/toolCallApprove", "chat/toolCallReject",
     "chat/queryContext", "chat/queryCommands", "chat/promptStop", "chat/delete", "mcp/startServer", "mcp/stopServer",
 })  # fmt: skip
+# The methods that the clients of each older revision can send.
 _METHODS_OF: Final[Mapping[Dialect, frozenset[str]]] = {
-    Dialect.OLD: _OLD_METHODS,
-    Dialect.NEWER: _OLD_METHODS | {"chat/selectedBehaviorChanged"},
+    Dialect.OLDEST: _OLD_METHODS,
+    Dialect.OLDER: _OLD_METHODS | {"chat/selectedBehaviorChanged"},
 }
 
 
@@ -58,17 +59,15 @@ def detect_dialect(hello: InitializeParams, first_prompt: Any = None) -> Dialect
     if "chatAgent" in options:
         return Dialect.CURRENT
     if "editor" in declared:
-        return Dialect.NEWER
+        return Dialect.OLDER
     if declared & {"doc", "edit", "fix"} or (isinstance(first_prompt, dict) and "requestId" in first_prompt):
-        return Dialect.OLD
-    return Dialect.NEWER if "chatBehavior" in options else Dialect.CURRENT
+        return Dialect.OLDEST
+    return Dialect.OLDER if "chatBehavior" in options else Dialect.CURRENT
 
 
 def correct_dialect(dialect: Dialect, method: str) -> Dialect:
-    """Correct the dialect after the client has used a method.
-
-    If the chosen revision has no such method, the client speaks a newer one.
-    """
+    """Return the dialect of a client that has used a method: the one chosen before, or a newer one if the revision
+    chosen before does not have this method."""
     if dialect not in _METHODS_OF or method not in METHODS or method in _METHODS_OF[dialect]:
         return dialect
-    return Dialect.NEWER if method in _METHODS_OF[Dialect.NEWER] else Dialect.CURRENT
+    return Dialect.OLDER if method in _METHODS_OF[Dialect.OLDER] else Dialect.CURRENT

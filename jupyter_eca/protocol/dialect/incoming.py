@@ -14,6 +14,7 @@ from jupyter_eca.protocol.dialect import agent_names
 from jupyter_eca.protocol.dialect.detect import Dialect
 
 Data = dict[str, Any]
+"""A message or a part of one, as data for JSON."""
 
 # By method, the fields that have the name of an agent.
 _AGENT_FIELDS: Final = {
@@ -58,7 +59,7 @@ def _rename_field(field: str) -> str:
 
 
 def _translate_options(options: Data) -> Data:
-    """Add `defaultAgent`. The revisions have other names for the agent of new chats than the configuration has."""
+    """Add the configuration key `defaultAgent`: the agent of new chats, for which each revision has another name."""
     chosen = options.get("chatAgent") or options.get("chatBehavior")
     return {"defaultAgent": agent_names.to_current_name(chosen), **options} if isinstance(chosen, str) else options
 
@@ -66,10 +67,10 @@ def _translate_options(options: Data) -> Data:
 def translate_diagnostics(dialect: Dialect, answer: Any) -> Any:
     """Make a client's answer to `editor/getDiagnostics` count from 0.
 
-    Revision 000 (`Dialect.NEWER`) counts from 1, but not all of its clients do. If any position is 0, the client counts
+    Revision 000 (`Dialect.OLDER`) counts from 1, but not all of its clients do. If any position is 0, the client counts
     from 0.
     """
-    if dialect is not Dialect.NEWER or 0 in _list_positions(answer):
+    if dialect is not Dialect.OLDER or 0 in _list_positions(answer):
         return answer
     return _subtract_one(answer)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Data = dict[str, Any]
+"""A message or a part of one, as data for JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,10 @@ class Revision:
 
 # Notifications that are not part of ECA. Only our own clients receive them.
 _OURS: Final = frozenset({"chat/toolCallProgress", "workspace/untrustedSettings"})
-# `config/updated` is newer than the older revision, but the server of that time sent it to clients of both.
+# The oldest revision has no `config/updated`, but the server of its time sent it to clients of both older revisions.
 _OLD_NOTIFICATIONS: Final = frozenset({"$/showMessage", "chat/contentReceived", "tool/serverUpdated", "config/updated"})
-# The older revision defines `toolCallRejected` but forgot it in its union. No other content ends a rejected call.
+# The document of the oldest revision defines `toolCallRejected`, but its union of contents lacks it. No other content
+# ends a rejected call.
 _OLD_CONTENTS: Final = frozenset({
     "text", "url", "progress", "usage", "reasonStarted", "reasonText", "reasonFinished", "toolCallPrepare",
     "toolCallRun", "toolCalled", "toolCallRejected",
@@ -65,8 +67,9 @@ _OLD_COMMANDS: Final = {"mcpPrompt": "mcp-prompt", "customPrompt": "native", "sk
 _OLD_ORIGINS: Final = {"server": "native", "unknown": "native"}
 _OLD_SERVERS: Final = {"requires-auth": "failed", "stopping": "stopped"}
 
+# One row for each revision whose clients are not ours. `None` in a row means that the revision knows all of our words.
 REVISIONS: Final[Mapping[Dialect, Revision]] = {
-    Dialect.OLD: Revision(
+    Dialect.OLDEST: Revision(
         notifications=_OLD_NOTIFICATIONS,
         contents=_OLD_CONTENTS,
         details=frozenset({"fileChange"}),
@@ -77,7 +80,7 @@ REVISIONS: Final[Mapping[Dialect, Revision]] = {
         origins=_OLD_ORIGINS,
         server_statuses=_OLD_SERVERS,
     ),
-    Dialect.NEWER: Revision(
+    Dialect.OLDER: Revision(
         notifications=_OLD_NOTIFICATIONS,
         contents=_OLD_CONTENTS | {"toolCallRunning", "metadata"},
         details=frozenset({"fileChange"}),
@@ -138,7 +141,7 @@ def _knows(words: frozenset[str] | None, word: str) -> bool:
 
 
 def _replace_word(data: Data, field: str, words: Mapping[str, str]) -> Data:
-    """Put the revision's word into a field."""
+    """Return the data with the revision's word in a field. `words` maps our words to those of the revision."""
     return {**data, field: words.get(data[field], data[field])}
 
 
@@ -150,8 +153,8 @@ def _translate_content(params: Data, revision: Revision) -> Data | None:
     content = params["content"]
     if not _knows(revision.contents, content["type"]):
         return None
-    change = _CONTENTS.get(content["type"])
-    return params if change is None else {**params, "content": change(content, revision)}
+    translate = _CONTENTS.get(content["type"])
+    return params if translate is None else {**params, "content": translate(content, revision)}
 
 
 def _translate_usage(content: Data, _revision: Revision) -> Data:
@@ -194,13 +197,14 @@ _CONTENTS: Final[Mapping[str, Callable[[Data, Revision], Data]]] = {
 
 def _translate_server(params: Data, revision: Revision) -> Data:
     """Add an empty command: the older revisions know only MCP servers that are started with a command."""
-    if params["type"] == "native" or revision.notifications is None:
+    if params["type"] == "native" or revision.notifications is None:  # only the current revision has None
         return params
     return {"command": "", "args": [], **_replace_word(params, "status", revision.server_statuses)}
 
 
 def _translate_config(params: Data, revision: Revision) -> Data | None:
-    """Add the older names of agents. A client that would apply a chat's own settings to all chats does not get them."""
+    """Add the older names of agents. Returns None when the settings are those of one chat and the client is older: it
+    would apply them to all chats."""
     if "chatId" in params and revision.notifications is not None:
         return None
     chat: Data = {**params.get("chat", {})}
@@ -219,6 +223,7 @@ def _translate_config(params: Data, revision: Revision) -> Data | None:
     return {**params, "chat": chat}
 
 
+# The translation of each notification that needs one, by its method.
 _NOTIFICATIONS: Final[Mapping[str, Callable[[Data, Revision], Data | None]]] = {
     "chat/contentReceived": _translate_content,
     "tool/serverUpdated": _translate_server,
@@ -268,6 +273,7 @@ def _translate_history(data: Data, revision: Revision) -> Data:
     return {**data, "contents": [params for params in contents if params is not None]}
 
 
+# The translation of each result that needs one, by the method of the client's request.
 _RESULTS: Final[Mapping[str, Callable[[Data, Revision], Data]]] = {
     "initialize": _translate_initialize,
     "chat/prompt": _translate_prompt,

@@ -82,7 +82,7 @@ async def _find_models(session: EcaSession) -> tuple[tuple[str, ...], str]:
     host = session.host
     configured = host.config.default_model or ""
     # The dialect is the revision of ECA that the client speaks.
-    if session.dialect not in {Dialect.OLD, Dialect.NEWER}:
+    if session.dialect not in {Dialect.OLDEST, Dialect.OLDER}:
         return (), configured
     try:
         async with asyncio.timeout(MODELS_SECONDS):
