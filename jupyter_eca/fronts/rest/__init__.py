@@ -39,30 +39,30 @@ because other users of this machine can reach a loopback address too."""
 
 
 class RestPlug:
-    """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when it is used, because
-    the imports take a quarter of a second: `application` when the first client comes, and `run` when it starts."""
+    """The plug, a `base.Front` and a `base.ProgramFront`. The other modules take a quarter of a second to import. So
+    `application` and `run` import them, and not this module."""
 
-    checks_access = True
+    checks_access = True  # the front itself refuses what a client may not do, see `base.Front`
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:
         """Open the application of one front that all clients share, as the contract requires."""
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.rest.app")
-        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.app import make_application
         from jupyter_eca.fronts.rest.front import RestFront
 
         with closing(RestFront(host)) as front:
-            yield application(front)
+            yield make_application(front)
 
     async def run(
         self, options: argparse.Namespace, folder: Path, start_host: Callable[[], AbstractAsyncContextManager[Host]]
     ) -> None:
         """Serve on a port until the process gets a signal. `start_host` returns a context manager that yields the host,
         the object that runs all chats. Raises: ConfigError."""
-        del folder
+        del folder  # the host works in this folder already
         from jupyter_eca.fronts.http.gate import Gate, normalize_origins
         from jupyter_eca.fronts.http.server import listen, serve
-        from jupyter_eca.fronts.rest.app import application
+        from jupyter_eca.fronts.rest.app import make_application
         from jupyter_eca.fronts.rest.front import RestApproval, RestFront
 
         user_token = _find_token(options)
@@ -80,11 +80,12 @@ class RestPlug:
         with await listen(gate, options.port) as listening:
             async with start_host() as host:
                 with closing(RestFront(host, approve)) as front:
-                    await serve(application(front), gate, listening, print_address)
+                    await serve(make_application(front), gate, listening, print_address)
 
 
 def _find_token(options: argparse.Namespace) -> str:
-    """Return the token from the command line or the environment; "" if there is none."""
+    """Return the token from the command line or the environment; "" if there is none. Warn the user about a token on
+    the command line."""
     if options.token:
         sys.stderr.write(
             "Other users of this machine can read a token that stands in the command, for example with `ps`. "

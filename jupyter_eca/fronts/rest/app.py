@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.rest.front import RestFront, RestTurn
 
-T = TypeVar("T", bound=rest.RestModel)
+T = TypeVar("T", bound=rest.RestModel)  # the model of a request's body
 
 # The largest body of a request in bytes. It contains a text that a user typed or pasted.
-MAX_BODY: Final = 4 * 1024 * 1024
+MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 
 # The HTTP status of each error. All other errors of ours have the status 400.
 _STATUS: Final[dict[type[EcaError], int]] = {
@@ -112,7 +112,8 @@ class Handlers:
 
     async def _open_turn(self, request: Request, *, held_characters: float = HELD_CHARACTERS) -> RestTurn:
         """Begin a turn with the message of the request. If the request has the header Last-Event-ID, return the turn of
-        this event instead. `held_characters`: how much text is held back while a tool call may follow it."""
+        this event instead. `held_characters` says how much text is held back while a tool call may follow it, see
+        `RestProjection`."""
         chat_request = await _read_body(request, rest.ChatRequest)
         chat = chat_request.chat_id or self._front.default_chat
         after = request.headers.get("last-event-id", "")
@@ -202,8 +203,8 @@ def list_operations(handlers: Handlers) -> Sequence[Operation]:
     )
 
 
-def application(front: RestFront) -> Starlette:
-    """Return the application. Its description is at `/docs` for people, and at `/openapi.json` for programs."""
+def make_application(front: RestFront) -> Starlette:
+    """Make the application. Its description is at `/docs` for people, and at `/openapi.json` for programs."""
     listed_operations = list_operations(Handlers(front))
     description = make_openapi(listed_operations)
 
@@ -269,8 +270,8 @@ async def _read_body(request: Request, model: type[T]) -> T:
     body = b""
     async for piece in request.stream():
         body += piece
-        if len(body) > MAX_BODY:
-            raise HTTPException(413, f"The body is longer than {MAX_BODY} bytes.")
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"The body is longer than {MAX_BODY_BYTES} bytes.")
     try:
         return model.model_validate_json(body)
     except ValidationError as error:

@@ -41,7 +41,7 @@ _LAUNCHER_FLAGS: Final = frozenset({"-y", "--yes", "-m"})
 HELD_CHARACTERS: Final = 240
 
 # Seconds that are added to the configured timeout of a tool server's start, so that the server's own error comes first.
-START_MARGIN: Final = 5.0
+START_MARGIN_SECONDS: Final = 5.0
 
 
 class RestApproval(StrEnum):
@@ -121,9 +121,9 @@ class RestFront:
         self._approve = approve
         self._readers = TurnReaders()
         self._connecting = asyncio.Lock()  # so that only one client at a time connects a server
-        self._connected = ""  # the name of the one tool server whose tools the chats can use, or ""
-        self._started = False  # whether this front has started that server
-        self._chat = uuid.uuid4().hex  # the id of the chat of clients that name none
+        self._connected_server = ""  # the name of the one tool server whose tools the chats can use, or ""
+        self._has_started_server = False  # whether this front has started that server
+        self._default_chat = uuid.uuid4().hex  # the id of the chat of clients that name none
         host.connect(self._readers)
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class RestFront:
 
     def get_status(self) -> rest.ConnectionStatus:
         """Return which server is connected. A server that has failed counts as not connected until it runs again."""
-        server = self._find_server(self._connected)
+        server = self._find_server(self._connected_server)
         if server is None or server.status is not ServerStatus.RUNNING:
             return rest.ConnectionStatus(connected=False, server_id=None, tools=())
         return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._list_tools(server))
@@ -168,10 +168,10 @@ class RestFront:
             was_stopped = server.status in {ServerStatus.STOPPED, ServerStatus.STOPPING}
             if server.status is not ServerStatus.RUNNING:
                 server = await self._start_server(name)
-            if name != self._connected:
+            if name != self._connected_server:
                 self._release_server()
-                self._started = was_stopped
-            self._connected, self._chat = name, uuid.uuid4().hex
+                self._has_started_server = was_stopped
+            self._connected_server, self._default_chat = name, uuid.uuid4().hex
             return rest.Connected(server_id=name, server_name=name, tools=self._list_tools(server))
 
     async def disconnect(self) -> None:
@@ -181,17 +181,17 @@ class RestFront:
 
     def _release_server(self) -> None:
         """Disconnect the server. It is stopped only if this front started it: others may use it as well."""
-        name, self._connected = self._connected, ""
-        if self._started and self._find_server(name) is not None:
+        name, self._connected_server = self._connected_server, ""
+        if self._has_started_server and self._find_server(name) is not None:
             self._host.mcp.stop(name)
-        self._started = False
+        self._has_started_server = False
 
     async def _start_server(self, name: str) -> ToolServerUpdatedParams:
         """Start a server, and wait until it runs. Raises: UnknownServer, NotConnected."""
         updates = self._readers.watch_servers()
         try:
             self._host.mcp.start(name)
-            async with asyncio.timeout(self._host.config.mcp_timeout_seconds + START_MARGIN):
+            async with asyncio.timeout(self._host.config.mcp_timeout_seconds + START_MARGIN_SECONDS):
                 while True:
                     update = await updates.get()
                     if update.name != name:
@@ -222,7 +222,7 @@ class RestFront:
     @property
     def default_chat(self) -> str:
         """The chat of clients that name no chat."""
-        return self._chat
+        return self._default_chat
 
     async def list_chats(self) -> list[rest.RestChat]:
         """Return the chats of this front."""
@@ -338,10 +338,10 @@ class RestFront:
         live = self._host.chats.get_live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")
-        server = self._find_server(self._connected)
+        server = self._find_server(self._connected_server)
         tools = (server.tools or ()) if server else ()
         # Models know a tool as `server__tool`, clients as `tool`.
-        names = {make_tool_name(self._connected, tool.name): tool.name for tool in tools}
+        names = {make_tool_name(self._connected_server, tool.name): tool.name for tool in tools}
         reader = TurnReader(id, live.state.turn)
         if unsaved := self._host.notices.describe_unsaved(id):
             reader.messages.append(unsaved.message)
@@ -370,7 +370,7 @@ class RestFront:
     @property
     def _bounds(self) -> Bounds:
         """The limits of each turn: it has only the tools of the connected server, and the user is not asked."""
-        servers = frozenset({self._connected} if self._connected else ())
+        servers = frozenset({self._connected_server} if self._connected_server else ())
         return Bounds(servers, denies_calls=self._approve is RestApproval.DENY, asks_user=False)
 
     @property

@@ -88,7 +88,7 @@ class RestProjection:
     """The number of characters since the last tool call."""
 
     _is_split: bool = False
-    """Whether a call has followed a text that was already sent."""
+    """Whether a call has followed a text that was already sent. Then the next text begins with a blank line."""
 
     _started: set[str] = field(default_factory=set[str])
     """The ids of the calls that have started."""

@@ -32,7 +32,9 @@ class TurnReader:
     """A client that reads one turn."""
 
     chat: str
+    """The host's id of the chat."""
     turn: str
+    """The id of the turn."""
     last_stored: int = 0
     """The number of the last event that was read from the store. `read` leaves out this event and those before it."""
 
@@ -85,10 +87,12 @@ class TurnReaders:
     servers to those who watch them."""
 
     def __init__(self) -> None:
+        # A subscriber may offer these to the tools of the model. Clients of this front offer none of them.
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
-        self._by_chat: dict[str, list[TurnReader]] = {}
+        self._by_chat: dict[str, list[TurnReader]] = {}  # by the host's id of the chat
+        # The queues of those who watch the tool servers.
         self._server_queues: set[asyncio.Queue[ToolServerUpdatedParams | ToolServerRemovedParams]] = set()
 
     def add(self, reader: TurnReader) -> None:
@@ -116,15 +120,19 @@ class TurnReaders:
     # -- the subscriber: the host calls these methods, which `host/subscribers.py` describes
 
     def sees(self, chat: str) -> bool:
+        """Return whether a client reads an answer in the chat."""
         return chat in self._by_chat
 
-    def approves(self, chat: str) -> bool:  # noqa: ARG002  # the contract has no approval
+    def approves(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: the contract has no approval of tool calls."""
         return False
 
     def answers(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: the contract has no questions to the user."""
         return False
 
     def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: the contract has no changes with Keep and Undo."""
         return False
 
     def show(self, events: list[Event]) -> None:
@@ -151,4 +159,5 @@ class TurnReaders:
         and no client of this front reads a turn of an idle chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
+        """Refuse a question. Raises: RemoteError, always."""
         raise RemoteError("no user can answer questions here")
