@@ -32,7 +32,7 @@ class McpPlug:
     """The plug, a `base.Front` and a `base.ProgramFront`. It imports the other modules only when the first client
     comes, because the import of the SDK takes half a second."""
 
-    checks_access = True
+    checks_access = True  # the front itself refuses what a client may not do, see `base.Front`
 
     @asynccontextmanager
     async def application(self, host: Host) -> AsyncGenerator[ASGIApp]:

@@ -55,7 +55,7 @@ class AgentBackend:
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
         """Run a tool as a call of the agent's chat. Raises: ToolError when it did not run, or failed."""
-        del caller
+        del caller  # the only client is the agent of this chat
         result = await self._host.outside_agents.call_tool(self._chat, tool, arguments)
         if result.error:
             raise RefusedCall(result.text, FAILED)

@@ -41,11 +41,13 @@ async def open_agent_endpoint(host: Host, tasks: asyncio.TaskGroup) -> AsyncGene
 
 
 @dataclass(eq=False)
-class _Access:
+class _SessionAccess:
     """The access of one session."""
 
     chat: str
+    """The chat of the session."""
     token: str
+    """The token that each request of the agent must have."""
     application: asyncio.Future[ASGIApp] | None = None
     """The application that serves the session. It is opened with the first request."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,7 +65,7 @@ class AgentEndpoint:
         self._host = host
         self._find_url = find_url
         self._start = start
-        self._accesses: dict[str, _Access] = {}
+        self._accesses: dict[str, _SessionAccess] = {}  # by the id of the chat
         self._socket = AgentSocket(start, self._serve_connection)
 
     def open(self, chat: str, capabilities: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -83,7 +85,7 @@ class AgentEndpoint:
             server = self._socket.describe_server(SERVER, token)
         if server is None:
             return []
-        self._accesses[chat] = _Access(chat, token)
+        self._accesses[chat] = _SessionAccess(chat, token)
         return [server]
 
     def close(self, chat: str) -> None:
@@ -97,7 +99,7 @@ class AgentEndpoint:
             self.close(chat)
         self._socket.close()
 
-    def _find_access(self, token: str) -> _Access | None:
+    def _find_access(self, token: str) -> _SessionAccess | None:
         """Return the access of the session that has this token; None if there is none."""
         given = token.encode()
         found = [access for access in self._accesses.values() if hmac.compare_digest(access.token.encode(), given)]
@@ -126,14 +128,14 @@ class AgentEndpoint:
         application = await self._find_application(access)
         await application({**scope, "user": access.chat}, receive, send)
 
-    async def _find_application(self, access: _Access) -> ASGIApp:
+    async def _find_application(self, access: _SessionAccess) -> ASGIApp:
         """Return the application of a session. Open it if it is not open."""
         if access.application is None:
             access.application = asyncio.get_running_loop().create_future()
             self._start(self._keep_open(access, access.application))
         return await asyncio.shield(access.application)
 
-    async def _keep_open(self, access: _Access, opened: asyncio.Future[ASGIApp]) -> None:
+    async def _keep_open(self, access: _SessionAccess, opened: asyncio.Future[ASGIApp]) -> None:
         """Serve a session until its access ends."""
         # The import of the SDK takes half a second.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")

@@ -28,7 +28,7 @@ _DEFAULT_SUGGESTION: Final = "Read the message: it says what was wrong with this
 
 
 def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
-    """Return the result of a call for a client of this version."""
+    """Make the result of a call in the form that clients of this version of the protocol expect."""
     data: dict[str, Any] = dict(answer.data)
     is_structured = is_version_at_least(version, STRUCTURED_SINCE)
     if answer.images and not is_structured:
@@ -41,8 +41,9 @@ def make_result(answer: ToolAnswer, version: str) -> types.CallToolResult:
     )
 
 
-def describe_error(error: ToolError, version: str) -> types.CallToolResult:
-    """Return the result of a call that raised an error: its message, and what the caller can do about it."""
+def make_error_result(error: ToolError, version: str) -> types.CallToolResult:
+    """Make the result of a call that raised an error: its message, and what the caller can do about it. `version` is
+    that of the client."""
     suggestions = error.suggestions if isinstance(error, RefusedCall) else (error.fix,) if error.fix else ()
     # The text of the error ends with the suggested fix, which is already one of the suggestions.
     text = str(error)

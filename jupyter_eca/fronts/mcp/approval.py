@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 # The answers that the user can choose.
 APPROVE: Final = "approve"
-ALWAYS: Final = "approve for this session"
+APPROVE_FOR_SESSION: Final = "approve for this session"
 REJECT: Final = "reject"
 
 # The longest question in characters. The user reads it in a dialog. If the description of a call is longer, the call
 # cannot be approved there, because the user could not see all of it.
 _MAX_QUESTION_CHARACTERS: Final = 20_000
 
-# The schema of the user's reason for a rejection.
+# The schema of the reason that the user may write for a rejection.
 _REASON_SCHEMA: Final = {"type": "string", "description": "What is to be done instead, when it may not"}
 # The description of the answers, if one of them also approves similar calls. It names these calls.
 _SESSION_MEANING: Final = "Whether it may run. For this session means: {}"
@@ -75,7 +75,7 @@ def _as_json(value: Any) -> str:
 
 def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
     """Make the JSON schema of the answer: a decision, and a reason that may be left out."""
-    answers = [APPROVE, ALWAYS, REJECT] if call.remembers else [APPROVE, REJECT]
+    answers = [APPROVE, APPROVE_FOR_SESSION, REJECT] if call.remembers else [APPROVE, REJECT]
     meaning = (
         _SESSION_MEANING.format(as_exact_text(", ".join(call.remembers))) if call.remembers else "Whether it may run"
     )
@@ -91,12 +91,12 @@ def _make_schema(call: ToolCallRunContent) -> dict[str, Any]:
 
 def is_approved(answer: types.ElicitResult) -> bool:
     """Return whether the answer approves the call."""
-    return _get_decision(answer) in (APPROVE, ALWAYS)
+    return _get_decision(answer) in (APPROVE, APPROVE_FOR_SESSION)
 
 
 def is_remembered(answer: types.ElicitResult) -> bool:
     """Return whether the answer also approves similar calls in this session."""
-    return _get_decision(answer) == ALWAYS
+    return _get_decision(answer) == APPROVE_FOR_SESSION
 
 
 def _get_decision(answer: types.ElicitResult) -> object:

@@ -63,6 +63,7 @@ class Draft:
     """A session that a client has created and not prompted yet. It is not stored."""
 
     title: str
+    """The title for the list of chats; "" to take it from the first prompt."""
     choice: Choice
     """The model and the agent of its first prompt."""
 
@@ -129,7 +130,7 @@ class Assistant:
 
     async def _run_as_turn(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool that is not a native tool in the same way as a native tool, so that the approval rules apply."""
-        results: list[OfferResult] = []
+        results: list[OfferResult] = []  # the real result, because a `Tool` of the host returns only a `ToolResult`
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
             results.append(await offer.run(call, arguments))

@@ -58,6 +58,7 @@ async def serve_lines(
 async def _open_streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncGenerator[Streams]:
     """Yield the stream of incoming messages and the stream for outgoing messages. The first one ends when the
     connection ends."""
+    # Each memory stream has two ends: what is put into `incoming` comes out of `received`.
     incoming, received = anyio.create_memory_object_stream[Incoming](0)
     outgoing, sent = anyio.create_memory_object_stream[SessionMessage](0)
 

@@ -54,7 +54,9 @@ class CallInProgress:
     ) -> None:
         """Start the work of the call as a child of `tasks`. `context` is the context of its first request."""
         self.id = uuid.uuid4().hex
+        """The id by which the client names the call in its next request."""
         self.context = context
+        """The context of the newest request of the call."""
         self._question: types.ElicitRequestFormParams | None = None
         self._answer: asyncio.Future[types.ElicitResult] | None = None
         # Set while a question waits to be sent as a result.
@@ -62,6 +64,7 @@ class CallInProgress:
         # Held while a question waits for its answer, so that a second question comes after it.
         self._asking = asyncio.Lock()
         self.work = tasks.create_task(self._run(work))
+        """The task that does the work. Its result is the result of the call, or the error that the work raised."""
 
     # -- the caller
 

@@ -58,7 +58,7 @@ class McpFront:
         self._calls: CallsInProgress | None = None  # None unless the context `running` is open
         # Starts a task that notifies clients of a change. It does nothing unless the context `running` is open.
         self._notify_later: ChangeListener = _ignore_change
-        # The subscriptions of clients with older versions: by URI, and by `_connection_id`.
+        # The subscriptions of clients with older versions: by URI, and by the id of the connection.
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
         self._bus = InMemorySubscriptionBus()
         self._listener = ListenHandler(self._bus)
@@ -126,7 +126,7 @@ class McpFront:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         access = find_access(context)
         if offer.needs_ask_access and not access.may_ask:
-            return answers.describe_error(RefusedCall(access.reason), context.protocol_version)
+            return answers.make_error_result(RefusedCall(access.reason), context.protocol_version)
 
         async def work(pending: CallInProgress) -> OfferResult:
             return await self._backend.call(
@@ -139,7 +139,7 @@ class McpFront:
         try:
             result = await self._calls.request(context, params, work)
         except ToolError as error:
-            return answers.describe_error(error, version)
+            return answers.make_error_result(error, version)
         except EcaError as error:
             return answers.make_result(answers.make_failure(str(error)), version)
         except MCPError:
@@ -192,7 +192,7 @@ class McpFront:
         sessions = self._subscribed.setdefault(uri, {})
         if not sessions:
             self._watched.add(uri)
-        sessions[_connection_id(context)] = context.session
+        sessions[_get_connection_id(context)] = context.session
         while sum(map(len, self._subscribed.values())) > MAX_SUBSCRIPTIONS:
             oldest = next(iter(self._subscribed))
             self._subscribed[oldest].clear()
@@ -201,7 +201,7 @@ class McpFront:
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         """End the subscription of a connection to a resource."""
-        self._subscribed.get(str(params.uri), {}).pop(_connection_id(context), None)
+        self._subscribed.get(str(params.uri), {}).pop(_get_connection_id(context), None)
         self._forget_subscription(str(params.uri))
         return types.EmptyResult()
 
@@ -311,7 +311,7 @@ def _describe_tool(offer: Offer) -> types.Tool:
     )
 
 
-def _connection_id(context: Context) -> int:
+def _get_connection_id(context: Context) -> int:
     """Return a value that is the same for all requests of a connection. The SDK's session cannot be used: each request
     has its own."""
     return id(context.session.client_params)

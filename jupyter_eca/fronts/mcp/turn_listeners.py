@@ -37,6 +37,7 @@ class TurnListener:
     """A call that waits for the events of a turn."""
 
     chat: str
+    """The chat in which the call runs."""
     caller: Caller
     """The client that has made the call."""
 
@@ -54,11 +55,12 @@ class TurnListeners:
     def __init__(self, notify_change: ChangeListener) -> None:
         """Make the subscriber. `notify_change` is called with the URI of a chat when a turn of the chat has ended or
         the chat was deleted, and with `TOOLS` when the list of tools may have changed."""
+        # A subscriber may offer these to the tools of the model. Clients of this front offer none of them.
         self.kernel: Kernel | None = None
         self.editor: Editor | None = None
         self.notebooks: Notebooks | None = None
         self._notify_change = notify_change
-        self._by_chat: dict[str, list[TurnListener]] = {}
+        self._by_chat: dict[str, list[TurnListener]] = {}  # by the id of the chat
 
     @contextmanager
     def listening(self, chat: str, caller: Caller) -> Generator[TurnListener]:
@@ -84,9 +86,11 @@ class TurnListeners:
         return any(listener.caller.can_ask and not listener.is_silent for listener in self._by_chat.get(chat, ()))
 
     def answers(self, chat: str) -> bool:
+        """Return whether a client with a call in the chat can ask its user a question."""
         return self.approves(chat)
 
     def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: clients of this front do not list changes with Keep and Undo."""
         return False
 
     def show(self, events: list[Event]) -> None:

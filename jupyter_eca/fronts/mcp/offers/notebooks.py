@@ -44,8 +44,8 @@ _URI: Final = re.compile(r"eca://(?P<kind>notebook|kernel|chat)/(?P<name>[^/]+)(
 
 
 class NotebookShelf:
-    """The resources of this module. The class implements `ResourceShelf`, `PolledShelf` and `GuardedShelf`. In a URI,
-    the `/` of a path is written as %2F."""
+    """The open notebooks, their cells and kernels, and the chats, as a group of resources. The class implements
+    `ResourceShelf`, `PolledShelf` and `GuardedShelf`. In a URI, the `/` of a path is written as %2F."""
 
     async def list(self, backend: Assistant) -> list[types.Resource]:
         """Return the open notebooks, their kernels, and the chats of the workspace."""

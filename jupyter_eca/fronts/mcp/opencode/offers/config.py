@@ -59,8 +59,8 @@ async def configure_model(
     file, config = await settings.change(
         call.backend.api, folder, {(*place, name): value for name, value in options.items()}
     )
-    held = hide_secrets(settings.read_place(config, place) or {})
-    return {"provider": provider, "model": model, "options": held, "file": file, **folder.fields}
+    current_options = hide_secrets(settings.read_place(config, place) or {})
+    return {"provider": provider, "model": model, "options": current_options, "file": file, **folder.fields}
 
 
 @offer("opencode_provider_list", Hints.READS)

@@ -138,7 +138,7 @@ async def find_session(call: OpenCodeCall, id: str) -> Session:
 
     Raises: RefusedCall when no session has this id.
     """
-    from jupyter_eca.fronts.mcp.opencode.backend import Folder
+    from jupyter_eca.fronts.mcp.opencode.backend import Folder  # imported late: that module loads this one as a plug
 
     fix = "Take a sessionId from opencode_session_list, or make one with opencode_session_create."
     if not id.isascii() or not id.replace("_", "").isalnum():
