@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T", bound="AhpModel")
+T = TypeVar("T", bound="AhpModel")  # the model of the params of a request
 
 # If more messages than this wait to be sent, the client is disconnected. It can reconnect, and then gets the actions
 # that it has missed.
@@ -251,7 +251,8 @@ class AhpConnection:
         self._enqueue(answer)
 
     def _run_request(self, request: Request) -> Awaitable[Json | None]:
-        """Parse the params of a request, and run its command. Raises: RemoteError."""
+        """Parse the params of a request, and call the function of its command. Return the awaitable of its result.
+        Raises: RemoteError."""
         if dialect.is_nested_too_deeply(request.params):
             raise RemoteError(f"The params are {_TOO_DEEP}.", AhpErrorCode.INVALID_PARAMS)
         values = dialect.drop_nulls({} if request.params is None else request.params)

@@ -94,11 +94,11 @@ class AhpFront:
     @asynccontextmanager
     async def run(self) -> AsyncGenerator[None]:
         """Serve clients while this context lasts. At the end, write the notes of the sessions to disk."""
-        start = await self._notes.open()
+        last_number = await self._notes.open()
         self._chats = {row.id for row in await self.host.chats.list_rows()} | self._notes.notes.keys()
         root: Json = {"agents": await settings.list_agents(self.host), "activeSessions": len(self._chats)}
         root = omit_none(**root, terminals=[] if self.terminals.is_available else None)
-        self.hub = Hub(start, root, self._mark_summary_changed, self._reserve_numbers)
+        self.hub = Hub(last_number, root, self._mark_summary_changed, self._reserve_numbers)
         self.hub.reserve_at = self._notes.reserve_at
         self.host.connect(self)
         self.host.changes.on_decision.append(self._refresh_sessions)

@@ -47,10 +47,14 @@ class TerminalFront(Protocol):
     """The parts of the front that terminals use."""
 
     @property
-    def host(self) -> Host: ...
+    def host(self) -> Host:
+        """The object that runs all chats."""
+        ...
 
     @property
-    def hub(self) -> Hub: ...
+    def hub(self) -> Hub:
+        """The states that all clients share."""
+        ...
 
     def has_session(self, uri: str) -> bool:
         """Return whether clients see a session with this URI. It may be only in the store."""

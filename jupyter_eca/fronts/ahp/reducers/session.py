@@ -85,6 +85,7 @@ def _get_uri(customization: Json) -> object:
     return get_object(customization, "customization").get("uri")
 
 
+# For each type of action, the function that returns the state of the session after it.
 _CHANGES: Final[Mapping[str, Reducer]] = {
     "session/ready": _set_ready,
     "session/creationFailed": lambda state, action, _: replace_fields(

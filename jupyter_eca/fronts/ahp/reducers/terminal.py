@@ -59,6 +59,7 @@ def _finish_command(state: Json, action: Json) -> Json:
     return replace_fields(state, content=[finish(part) for part in get_list(state, "content")])
 
 
+# For each type of action, the function that returns the state after it.
 _CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {
     "terminal/data": _append_output,
     "terminal/resized": lambda state, action: replace_fields(state, cols=action.get("cols"), rows=action.get("rows")),

@@ -140,6 +140,7 @@ def _set_content(call: Json, action: Json) -> Json:
     return replace_fields(call, content=action.get("content")) if call.get("status") == "running" else call
 
 
+# For each type of action, the function that returns the call after it.
 CHANGES: Final[Mapping[str, Callable[[Json, Json], Json]]] = {
     "session/toolCallDelta": _append_input,
     "session/toolCallReady": _make_ready,

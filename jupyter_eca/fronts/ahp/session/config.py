@@ -124,4 +124,4 @@ def make_bounds(host: Host, state: Json) -> Bounds:
         CLIENT,
         *(server.name for server in host.mcp.list_servers() if make_server_uri(server.name) not in disabled),
     }
-    return Bounds(frozenset(servers) if disabled else None)
+    return Bounds(frozenset(servers) if disabled else None)  # None: all servers are allowed

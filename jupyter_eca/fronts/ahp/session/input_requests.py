@@ -86,17 +86,17 @@ def make_request(question: ChatAskQuestionParams) -> Json:
     options."""
     fields: Json = {"id": _QUESTION_ID, "message": question.question, "required": True}
     if isinstance(question, FieldQuestion):
-        kind = _describe_field(question.field)
+        kind_fields = _describe_field(question.field)
     elif question.options:
         options = ((option.label, option.description, None) for option in question.options)
-        kind = {
+        kind_fields = {
             "kind": "single-select",
             "options": _make_options(options),
             "allowFreeformInput": question.allow_freeform,
         }
     else:
-        kind = {"kind": "text"}
-    return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**fields, **kind}]}
+        kind_fields = {"kind": "text"}
+    return {"id": uuid.uuid4().hex, "message": question.question, "questions": [{**fields, **kind_fields}]}
 
 
 def _describe_field(field: FormField) -> Json:

@@ -43,15 +43,18 @@ NOTED_ACTIONS = frozenset(
 
 def parse_note(text: str) -> Json:
     """Return the note from its stored text; an empty note if the text is not a JSON object."""
-    notes = json.loads(text)
-    return cast("Json", notes) if isinstance(notes, dict) else {}
+    note = json.loads(text)
+    return cast("Json", note) if isinstance(note, dict) else {}
 
 
 def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json]) -> Json:
     """Make the note of a session.
 
     `messages` are the messages with attachments, by the id of the turn: the events of the chat contain only their text.
-    `starting` are the messages of turns that have not begun yet, by the id of the turn.
+    `starting` are the messages of turns that have not begun yet, by the id of the turn. In the note, `flags` are the
+    bits of the status that are not the activity, `folder` is the URI of the working directory, `values` are those of
+    the configuration, `steering` and `queue` are pending messages, and `off` has the URIs of disabled customizations.
+    The other fields have the names of the state.
     """
     summary = state["summary"]
     return omit_none(

@@ -81,9 +81,9 @@ class SessionProjection:
                 yield actions.TitleChanged(session=self._session, title=content.title)
         elif event.is_message and isinstance(content, TextContent):
             yield from self._start_turn(event.turn, content.text)
-        elif event.turn and self._active_turn() == event.turn:
+        elif event.turn and self._get_active_turn() == event.turn:
             yield from self._add_content(event)
-        if event.outcome is not None and self._active_turn() == event.turn:
+        if event.outcome is not None and self._get_active_turn() == event.turn:
             yield from self._end_turn(event.turn, event.outcome)
 
     def forget(self) -> None:
@@ -94,11 +94,11 @@ class SessionProjection:
         """Start a turn with the first text of the user, unless a client has started it. A later text of the user in the
         same turn is a steering message."""
         if turn == self._last_prompted:
-            if self._active_turn() == turn:
+            if self._get_active_turn() == turn:
                 yield from self._add_steering(turn, text)
             return
         self._last_prompted, self._last_remark = turn, ""
-        active = self._active_turn()
+        active = self._get_active_turn()
         if active and active != turn:
             error = ErrorInfo(error_type="busy", message="The chat was prompted by another client first.")
             yield actions.AhpTurnError(session=self._session, turn_id=active, error=error)
@@ -178,7 +178,7 @@ class SessionProjection:
         if self._get_state()["summary"].get("activity"):
             yield actions.ActivityChanged(session=self._session)
 
-    def _active_turn(self) -> str:
+    def _get_active_turn(self) -> str:
         """Return the id of the active turn; "" if there is none."""
         turn = self._get_state().get("activeTurn")
         return str(turn["id"]) if turn else ""
