@@ -88,7 +88,7 @@ async def run_host(
     read = partial(config.read_config, folders, config_file, options, trust=trusted)
     settings = await asyncio.to_thread(read, skip_broken_projects=True)
     for held in settings.held_back:
-        _log.warning("%s Start with --trust-folder if you trust it.", trust.describe(held))
+        _log.warning("%s Start with --trust-folder if you trust it.", trust.describe_held_settings(held))
     kernel = LocalKernel(folders[0])
     files = Files(tuple(folders))
     host = Host(

@@ -38,7 +38,7 @@ class ClientServers:
         self._host = host
         self._chat = chat
         self._warn = warn
-        self._warned: set[str] = set()
+        self._warned: set[str] = set()  # the names of the servers whose failure was shown to the user
         servers = {f"{PREFIX}{entry.name}": _make_settings(entry) for entry in entries}
         self._names = frozenset(servers)
         self._manager = host.make_mcp_manager(servers, folder, self._note_change)

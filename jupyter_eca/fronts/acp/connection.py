@@ -52,7 +52,7 @@ _READING: Final = frozenset({"session/close", "session/list", "session/load", "s
 
 
 class AcpConnection:
-    """One client."""
+    """The connection to one client."""
 
     def __init__(self, link: Link, hosts: Hosts, *, access: ClientAccess = FULL_ACCESS) -> None:
         self.access = access
@@ -117,8 +117,8 @@ class AcpConnection:
 
     @asynccontextmanager
     async def replaying(self, session: str) -> AsyncGenerator[Callable[[SessionUpdate], Awaitable[None]]]:
-        """Hold back all queued updates while this context lasts. Yield a function that sends an update of a session
-        before them."""
+        """Hold back all queued updates while this context lasts. Yield a function that sends an update of the session
+        immediately, so before the queued ones."""
 
         async def send(update: SessionUpdate) -> None:
             await self._send(SessionUpdateParams(session_id=session, update=update))
@@ -146,7 +146,7 @@ class AcpConnection:
     # -- requests and notifications
 
     async def _answer(self, method: str, params: Any) -> Any:
-        """Answer a request. All updates that it caused are sent before. Raises: RemoteError."""
+        """Answer a request. All updates that the request has caused are sent before the result. Raises: RemoteError."""
         if not self._is_initialized and method != "initialize":
             raise RemoteError("send `initialize` first", ErrorCode.INVALID_REQUEST)
         if (model := requests.REQUESTS.get(method)) is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.acp.updates import CallFields
     from jupyter_eca.protocol.content import ToolCallRunContent
 
+# The ids of the options. A client sends the id of the option that its user has chosen.
 _ALLOW: Final = "allow"
 _ALLOW_IN_CHAT: Final = "allow-in-chat"
 _REJECT: Final = "reject"

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 ChunkKind = Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
+"""The kind of a message: from the user, from the assistant, or a thought of the model."""
 
 # Failures that the user can repair in the chat itself, for example by `/login`. They are shown as a message. Any other
 # failure is the error with which the prompt is answered.
@@ -56,7 +57,7 @@ _SHOWN_FAILURES: Final = frozenset(
 )
 
 
-# The key of our own data in the `_meta` of an update.
+# The key of our own data in the field `_meta` of an update.
 _META_KEY: Final = "eca"
 
 
@@ -69,7 +70,8 @@ class AcpProjection:
     """The projection of one session. It is stateful, because it numbers the messages."""
 
     def __init__(self, chat: str, root: Path, find_start: Callable[[str], Path]) -> None:
-        """`chat` is the chat of the session. See `CallProjection` for the folders."""
+        """`chat` is the chat of the session. `root` and `find_start` are the folders that paths are relative to, see
+        `CallProjection`."""
         self.calls = CallProjection(chat, root, find_start)
         self._own_turns: set[str] = set()  # the turns that this client has prompted
         # The key and the id of the last message. The next piece continues this message if it has the same key.
@@ -81,8 +83,8 @@ class AcpProjection:
         self._own_turns.add(turn)
 
     def project(self, event: Event, before: str | None = None, *, live: bool = True) -> Iterator[SessionUpdate]:
-        """Yield the updates of an event. `live` is false for past events, which are sent again. See `CallProjection`
-        for `before`."""
+        """Yield the updates of an event. `before` is the current text of the file that a tool call would change, see
+        `CallProjection.project`. `live` is false for past events, which are sent again."""
         for update in self._project(event, before, live=live):
             yield name_person(update, event)
 

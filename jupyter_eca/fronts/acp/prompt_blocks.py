@@ -46,7 +46,8 @@ _LINES: Final = re.compile(r"L(\d+)(?:[-:]L?(\d+))?")
 
 
 def read_prompt(blocks: Iterable[ContentBlock], root: Path) -> tuple[str, tuple[ChatContext, ...]]:
-    """Return the message of a prompt and its contexts. In the message, the name of a resource replaces its block.
+    """Return the message of a prompt and its contexts. In the message, the name of a resource replaces its block. A
+    file in the folder `root` is named by its path from there.
 
     Raises: RemoteError for a block whose kind is not among our capabilities, or whose data is not valid.
     """

@@ -103,12 +103,13 @@ class PromptRun:
     """A prompt that is not answered yet."""
 
     turn: str
+    """The id of the turn that answers the prompt."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the client has cancelled the prompt."""
     ended: asyncio.Future[Outcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """How the turn ended. It is set when the client has got the last update of the turn."""
     failure: tuple[FailureKind, str] | None = None
-    """Why the turn failed, for the error with which the prompt is answered."""
+    """Why the turn failed, for programs and in words. It becomes the error with which the prompt is answered."""
 
 
 class AcpSession:
@@ -129,10 +130,10 @@ class AcpSession:
         """The number of the last event that the client got."""
         self._client = client
         self._projection = AcpProjection(id, host.workspace.files.roots[0], self._find_start)
-        self._runs: list[PromptRun] = []
-        self._begun: set[str] = set()  # the turns of all prompts of this session
+        self._runs: list[PromptRun] = []  # the prompts that are not answered yet, the oldest first
+        self._begun: set[str] = set()  # the ids of the turns of all prompts of this session
         self._prompting = asyncio.Lock()  # held while a prompt is answered
-        # The tasks that ask the user about calls.
+        # The tasks that ask the user about calls, by the call.
         self._asking: dict[CallKey, asyncio.Task[None]] = {}
         self._foreign: set[CallKey] = set()  # the calls of subagents that the client was shown
 
@@ -146,7 +147,8 @@ class AcpSession:
         )
 
     async def load_chat(self) -> None:
-        """Load the chat, and continue with what was chosen in it. Raises: RemoteError when there is no such chat."""
+        """Load the chat, and take over the agent and the model that were chosen in it. Raises: RemoteError when there
+        is no such chat."""
         try:
             chat = await self.host.chats.load(self.id, must_exist=True)
         except UnknownChat as error:
@@ -297,18 +299,18 @@ class AcpSession:
         A later prompt is not affected."""
         for run in self._runs:
             run.cancelled.set()
-        if self._runs or self._runs_follow_up:
+        if self._runs or self._has_follow_up_turn:
             self.host.turns.stop(self.id)
 
     @property
-    def _runs_follow_up(self) -> bool:
+    def _has_follow_up_turn(self) -> bool:
         """Whether a turn runs that the user's hooks have started after a prompt of this session."""
         live = self.host.chats.get_live(self.id)
         prompt = live.prompt if live is not None and live.is_busy else None
         return prompt is not None and prompt.first_turn in self._begun
 
     def fail(self, reason: str) -> None:
-        """Answer the prompt that runs with an error, because its chat is gone."""
+        """Answer all prompts with an error, because the chat is gone."""
         for run in self._runs:
             if not run.ended.done():
                 run.ended.set_exception(RemoteError(reason))
@@ -405,7 +407,7 @@ class AcpSession:
         return self._projection.calls.make_wire_id(chat, call)
 
     def report(self, call: str, text: str) -> None:
-        """Queue the output of a running call so far."""
+        """Queue the output so far of a running call. `call` is the id of the call."""
         if update := self._projection.calls.report(call, text):
             self.queue(update)
 

@@ -20,7 +20,7 @@ from jupyter_eca.fronts.acp import settings
 from jupyter_eca.fronts.acp.client_servers import ClientServers
 from jupyter_eca.fronts.acp.session import AcpSession
 from jupyter_eca.fronts.acp.subscriber import AcpSubscriber
-from jupyter_eca.fronts.eca.trust import describe
+from jupyter_eca.fronts.eca.trust import describe_held_settings
 from jupyter_eca.protocol.acp import AcpErrorCode, requests
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
@@ -39,8 +39,11 @@ if TYPE_CHECKING:
 # How many sessions are on a page of `session/list`.
 PAGE_SIZE: Final = 50
 
-_TRUST: Final = "Start with `--trust-folder` if you trust it, or trust it in the chat panel of JupyterLab."
-_NO_SERVERS: Final = "The MCP servers of this session are not started: this connection may not approve tool calls."
+# What the user is told about the settings that a folder brings and that have no effect yet.
+_HOW_TO_TRUST: Final = "Start with `--trust-folder` if you trust it, or trust it in the chat panel of JupyterLab."
+_SERVERS_NOT_STARTED: Final = (
+    "The MCP servers of this session are not started: this connection may not approve tool calls."
+)
 
 
 class AcpClient(Protocol):
@@ -72,8 +75,8 @@ class AcpClient(Protocol):
         ...
 
     def replaying(self, session: str) -> AbstractAsyncContextManager[Callable[[SessionUpdate], Awaitable[None]]]:
-        """Hold back all queued updates while this context lasts. Yield a function that sends an update of a session
-        before them."""
+        """Hold back all queued updates while this context lasts. Yield a function that sends an update of the session
+        immediately, so before the queued ones."""
         ...
 
 
@@ -101,8 +104,9 @@ class AcpSessions:
         return await HANDLERS[method](self, params)
 
     def announce(self, params: Model, result: Model) -> None:
-        """Send what follows the answer to a request that has opened a session: its commands, and warnings. They must
-        not come before the answer, because until then the client does not know a new session."""
+        """Send what follows the answer to a request that has opened a session: its commands, warnings, and the
+        questions about calls that wait. They must not come before the answer, because until then the client does not
+        know a new session. `params` and `result` are those of the request. After any other request, do nothing."""
         if isinstance(result, requests.OpenedSession):
             id = result.session_id if isinstance(result, requests.NewSession) else ""
             id = params.session_id if isinstance(params, requests.OpenSessionRequest) else id
@@ -145,14 +149,15 @@ class AcpSessions:
         else:
             host, folder = await self._find_host(params.cwd)
             hosts = [host]
+        # Each session with the time of its last change, in milliseconds since the epoch.
         entries: list[tuple[int, requests.SessionEntry]] = []
         for host in hosts:
-            await host.store.settle()
+            await host.store.settle()  # so that the list has the newest events
             for row in await host.chats.list_rows():
                 entry = _describe_row(host, row)
                 if folder is None or entry.cwd == str(folder):
                     entries.append((row.updated, entry))
-        entries.sort(key=lambda item: item[0], reverse=True)
+        entries.sort(key=lambda dated_entry: dated_entry[0], reverse=True)
         sessions = [entry for _, entry in entries]
         start = 0
         if params.cursor is not None:
@@ -238,13 +243,13 @@ class AcpSessions:
         self.open_sessions[session.id] = session
         warnings = self._warnings.setdefault(session.id, [])
         if params.mcp_servers and not self._client.access.may_approve:
-            warnings.append(_NO_SERVERS)
+            warnings.append(_SERVERS_NOT_STARTED)
         elif params.mcp_servers:
             warn = partial(self._client.warn, session=session.id)
             session.use_servers(ClientServers(session.host, session.id, session.folder, params.mcp_servers, warn))
         if session.host not in self._announced:
             self._announced.add(session.host)
-            warnings += [f"{describe(held)} {_TRUST}" for held in session.host.config.held_back]
+            warnings += [f"{describe_held_settings(held)} {_HOW_TO_TRUST}" for held in session.host.config.held_back]
         return opened
 
     async def _reopen(self, params: requests.OpenSessionRequest, *, replay: bool) -> requests.OpenedSession:
@@ -301,4 +306,4 @@ HANDLERS: Final[Mapping[str, Callable[[AcpSessions, Any], Awaitable[Model]]]] = 
     "session/set_mode": AcpSessions.set_mode,
     "session/set_config_option": AcpSessions.set_option,
 }
-"""The functions that answer the requests."""
+"""The functions that answer the requests about sessions, by method."""

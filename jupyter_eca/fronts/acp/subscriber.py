@@ -33,7 +33,9 @@ class AskingClient(Protocol):
     """What a subscriber needs of the connection."""
 
     access: ClientAccess
+    """What the client may do, for example approve tool calls and answer questions."""
     capabilities: AcpCapabilities
+    """What the client can do, as it has declared in `initialize`."""
 
     def show(self, event: Event) -> None:
         """Queue an event of a session for the client."""
@@ -63,6 +65,7 @@ class AcpSubscriber:
         self._sessions = sessions
 
     def sees(self, chat: str) -> bool:
+        """Return whether the chat belongs to an open session of the client."""
         return self._find_session(chat) is not None
 
     def approves(self, chat: str) -> bool:
@@ -74,10 +77,12 @@ class AcpSubscriber:
         """Return whether the client can ask its user a question."""
         return self.approves(chat) and self._client.capabilities.shows_forms
 
-    def reviews(self, chat: str) -> bool:  # noqa: ARG002  # no client lists changes with Keep and Undo
+    def reviews(self, chat: str) -> bool:  # noqa: ARG002
+        """Return False: clients of this protocol do not list changes with Keep and Undo."""
         return False
 
     def show(self, events: list[Event]) -> None:
+        """Queue new events for the client."""
         for event in events:
             self._client.show(event)
 
@@ -125,6 +130,7 @@ class AcpSubscriber:
         return next((session for session in self._list_sessions() if session.sees(chat)), None)
 
     def _list_sessions(self) -> list[AcpSession]:
+        """Return the open sessions whose chats belong to this host."""
         return [session for session in self._sessions.values() if session.host is self._host]
 
 

@@ -220,6 +220,7 @@ class CallProjection:
         """Yield what a call would change or run. All characters of the texts are visible, because the user decides by
         them."""
         arguments = _get_arguments(content)
+        # The first part is the argument `code`, if the call has one.
         if (source := split_arguments(arguments, content.details)[0]) is not None:
             yield _make_exact_text(source, "python")
         match content.details:
@@ -265,8 +266,8 @@ class CallProjection:
             named += [start / path for name in _PATHS if isinstance(path := arguments.get(name), str) and path]
         line = arguments.get("line_offset")
         paths = dict.fromkeys(path for path in map(str, named) if "\0" not in path)
-        first = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
-        return tuple(CallLocation(path=path, line=first) for path in paths) or None
+        first_line = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
+        return tuple(CallLocation(path=path, line=first_line) for path in paths) or None
 
     def _describe_result(self, state: _CallState, content: ToolCalledContent) -> Iterator[SessionUpdate]:
         """Yield the updates for a call that has run."""
@@ -340,9 +341,10 @@ def _describe_question(content: ToolCallRunContent) -> Iterator[CallContent]:
     yet, and why the call needs approval."""
     match content.details:
         case TaskDetails() | FileChangeDetails(diff=""):
-            shown = None
+            shown = None  # these details are not shown, so the user must see all arguments
         case details:
             shown = details
+    # The second part has the arguments that the details do not show.
     if others := split_arguments(content.arguments, shown)[1]:
         yield _make_exact_text(json.dumps(others, ensure_ascii=False, indent=1), "json")
     if cause := describe_cause(Decision.ASK, content.cause):

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 
 def remembers_everywhere(session: EcaSession, notebook: str | None) -> bool:
-    """Return whether a choice of a client counts for all notebooks that have none of their own. A client that may not
-    approve tool calls may be code that a model wrote, which has found a token. Its choices are not the user's."""
+    """Return whether a choice of a client also counts for all notebooks in which the user has chosen nothing. A client
+    that may not approve tool calls may be code that a model wrote, which has found a token. Its choices are not the
+    user's."""
     return session.recalls_choices(notebook) and not _is_kernel(session) and session.door.access.may_approve
 
 

@@ -22,7 +22,9 @@ class JobViewer(Protocol):
     """The session of the client that gets the list. `EcaSession` implements it."""
 
     @property
-    def host(self) -> Host: ...
+    def host(self) -> Host:
+        """The object that runs all chats."""
+        ...
 
     def sees(self, chat: str) -> bool:
         """Return whether the client may know about a chat."""

@@ -53,7 +53,9 @@ class CursorClient(Protocol):
     """The session of the client whose user types. `EcaSession` implements it."""
 
     @property
-    def host(self) -> Host: ...
+    def host(self) -> Host:
+        """The object that runs all chats."""
+        ...
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work in a task. The task is cancelled when the session ends."""
@@ -128,8 +130,8 @@ class CursorHelp:
             message = f"The provider of {request.model} failed inside: {error!r}. The log has the details."
             await self._notify(params.id, wire.RewriteError(message=redaction.redact(message)))
         else:
-            took = round((time.monotonic() - began) * 1000)
-            await self._notify(params.id, wire.RewriteFinished(total_time_ms=took))
+            total_ms = round((time.monotonic() - began) * 1000)
+            await self._notify(params.id, wire.RewriteFinished(total_time_ms=total_ms))
 
     async def _stream(self, params: wire.RewritePromptParams, chosen: ChosenModel, request: ModelRequest) -> None:
         """Send the model's answer piece by piece.
@@ -138,6 +140,7 @@ class CursorHelp:
         """
         answer = ""
         reasoning = False
+        # The bill names only the model: the cost belongs to no chat.
         async with aclosing(self._session.host.model_caller.stream(Bill(request.model), chosen, request)) as deltas:
             async for delta in deltas:
                 match delta:

@@ -89,6 +89,7 @@ class EcaSession:
         self.is_shut_down = False
         """Whether the client has sent `shutdown`. After that it may send only `exit`."""
         self.door = door
+        """What the application decides about this session: its host, what it sees, and what it may do."""
         self.capabilities = lifecycle.CodeAssistant()
         """What the client can do, as it has declared in `initialize`."""
         self.dialect = dialect.Dialect.CURRENT
@@ -107,12 +108,14 @@ class EcaSession:
         """The agent whose tools the client shows."""
         self._link = link
         self.peer = Peer(link, self._answer, self._handle_notification)
+        """Sends requests and notifications over the link, and receives those of the client."""
         self.cursor_help = CursorHelp(self)
+        """The rewrites and completions for this client."""
         self.prompted_chats: set[str] | None = set() if quiet else None
         """The chats in which a prompt of this client is being answered. None unless the session is `quiet`."""
-        self._working: set[asyncio.Task[None]] = set()  # the tasks that end with the session
+        self._working: set[asyncio.Task[None]] = set()  # the tasks that are cancelled when the session ends
         self._host: Host | None = None
-        self._joined = False  # whether this session has joined the subscribers of the host
+        self._has_joined = False  # whether this session has joined the subscribers of the host
         # The params of `initialize`, until the first prompt: together they show the revision that the client speaks.
         self._initialize_params: lifecycle.InitializeParams | None = None
         # What waits to be sent to the client.
@@ -140,7 +143,7 @@ class EcaSession:
         finally:
             if self._host is not None:
                 self._host.toolbox.remove_client_tools(self)
-            if self._host is not None and self._joined:
+            if self._host is not None and self._has_joined:
                 self._host.disconnect(self)
             await self._link.close()
 
@@ -166,6 +169,7 @@ class EcaSession:
 
     @property
     def browser(self) -> Browser:
+        """Opens pages in the browser of the client's user."""
         return self.door.browser
 
     def say(self, type: lifecycle.MessageType, message: str) -> None:
@@ -341,8 +345,9 @@ class EcaSession:
         """Send past events of a chat. With `anew`, the client first clears the chat.
 
         The caller must read the events within `replaying`. Then events that come meanwhile are neither lost nor sent
-        twice. `flags` are the flags of the whole chat. `within` is the part of the chat that is sent: the number of the
-        event before it, and of its last event, or None for the end. The events of subagents in this part are sent too.
+        twice. `title` is the title of the chat. `flags` are the flags of the whole chat. `within` is the part of the
+        chat that is sent: the number of the event before it, and of its last event, or None for the end. The events of
+        subagents in this part are sent too.
         """
         wire_id = self.wire_id(chat)
         if anew:
@@ -459,8 +464,8 @@ class EcaSession:
             raise make_params_error(row.name, error) from error
 
     @property
-    def initialized(self) -> bool:
-        """Whether the session has a host."""
+    def is_initialized(self) -> bool:
+        """Whether `initialize` has given the session its host."""
         return self._host is not None
 
     @property
@@ -519,6 +524,6 @@ class EcaSession:
     def _join(self, host: Host) -> None:
         """Join the subscribers of the host. Called at the first message after `initialize`: then the client is ready to
         get events."""
-        if not self._joined:
-            self._joined = True
+        if not self._has_joined:
+            self._has_joined = True
             host.connect(self)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TRUST: Final = "Trust this folder"
 LATER: Final = "Not now"
 
+# The sentence about settings that are held back.
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
 # How the user can trust the folder in another program. It is for a client that cannot ask questions.
 ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
@@ -41,12 +42,16 @@ class TrustClient(Protocol):
     """The parts of a session that the question needs. `EcaSession` implements it."""
 
     door: Door
+    """What the application allows this client, see `Door`."""
     capabilities: CodeAssistant
+    """What the client can do, as it has declared in `initialize`."""
     known_digests: set[str]
     """The digests of the settings about which the user was already asked or informed."""
 
     @property
-    def host(self) -> Host: ...
+    def host(self) -> Host:
+        """The object that runs all chats."""
+        ...
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask the client's user. Raises: RemoteError."""
@@ -66,7 +71,7 @@ def may_trust(session: TrustClient) -> bool:
     return session.door.may_trust_folders and not session.capabilities.unattended
 
 
-def describe(held: HeldSettings) -> str:
+def describe_held_settings(held: HeldSettings) -> str:
     """Return a sentence about the settings of a folder that are held back."""
     return _HELD.format(folder=held.folder, summary=held.summary)
 
@@ -81,7 +86,7 @@ async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> Non
     for held in folders:
         if not _can_ask(session) and held.digest not in session.known_digests:
             session.known_digests.add(held.digest)
-            session.say(MessageType.WARNING, describe(held) + ELSEWHERE.format(folder=held.folder))
+            session.say(MessageType.WARNING, describe_held_settings(held) + ELSEWHERE.format(folder=held.folder))
 
 
 async def ask_user(session: TrustClient, chat: str) -> None:
@@ -117,7 +122,7 @@ def _make_question(held: HeldSettings, chat: str) -> ChatAskQuestionParams:
     left_out = [f"... and {len(lines) - _MAX_SETTINGS} more"] if len(lines) > _MAX_SETTINGS else []
     return ChatAskQuestionParams(
         chat_id=chat,
-        question="\n".join([describe(held), "", *shown, *left_out]),
+        question="\n".join([describe_held_settings(held), "", *shown, *left_out]),
         options=(
             QuestionOption(label=TRUST, description="These settings take effect from now on, until they change."),
             QuestionOption(label=LATER, description="Only the settings that restrict the assistant take effect."),

@@ -107,7 +107,7 @@ async def _write_rule(session: EcaSession, rule: wire.RuleText, write: Callable[
     if refusal and rule.decision == Decision.ALLOW:
         raise LocalError(refusal)
     try:
-        # `keep`: a folder whose settings the user trusts stays trusted after this change of its settings.
+        # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
         file = await session.host.folder_trust.keep_trust_during(write)
     except ValueError as error:
         raise LocalError(_NO_PATTERN) from error

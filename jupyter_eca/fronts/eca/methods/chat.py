@@ -158,6 +158,7 @@ async def move_to_background(session: EcaSession, params: chat.ChatToolCallBackg
     """Let a running tool call continue in the background, so that the turn does not wait for it. Raises:
     RemoteError."""
     live = session.host.chats.get_live(session.find_chat(params.chat_id))
+    # A running call reports its progress to its reporter, which can also move the call to the background.
     reporter = live.under_way.reporters.get(params.id) if live and live.under_way else None
     if reporter is None or not reporter.move_to_background():
         raise RemoteError("this call has ended, or cannot go on in the background", ErrorCode.REFUSED)
@@ -253,7 +254,8 @@ def _save_choice(session: EcaSession, chat_id: ChatId | None, choice: Choice, no
 
 
 async def _log_failure(remembering: Awaitable[None]) -> None:
-    """Wait until a choice is remembered. If that fails, log a warning: the choice still counts in its chat."""
+    """Wait for `remembering`, which remembers a choice. If it fails, log a warning: the choice still counts in its
+    chat."""
     try:
         await remembering
     except EcaError as error:

@@ -38,22 +38,22 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     """
     id = session.find_chat(params.chat_id)
     before, after = _parse_cursor(params.before), _parse_cursor(params.after)
-    archive = session.host.chat_operations
+    operations = session.host.chat_operations
     async with session.replaying():
         try:
             # Since the client came back, it has already got newer events. Missed pieces of a text would be joined with
             # these, and sent again. So the whole chat is sent.
             if after is not None and session.capabilities.envelope and session.last_shown.get(id, 0) > after:
                 after = None
-            page = await archive.read_page(id, params.limit, before, after)
+            page = await operations.read_page(id, params.limit, before, after)
         except UnknownChat:
             return chats.ChatOpenResult(found=False)
         except CursorExpired as error:
             if not session.capabilities.envelope:
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
-            after, page = None, await archive.read_page(id, params.limit, None, None)
-        flags = () if session.capabilities.envelope else await archive.list_flags(id)
+            after, page = None, await operations.read_page(id, params.limit, None, None)
+        flags = () if session.capabilities.envelope else await operations.list_flags(id)
         row = await session.host.chats.read_row(id)
         title = row.title if row else None
         session.wire_ids.setdefault(id, params.chat_id)
@@ -69,7 +69,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
             await session.notify("$/showMessage", unsaved, id)
         usage, tasks = None, None
         if session.capabilities.envelope and page.before is not None and page.events:
-            usage, tasks = await archive.read_earlier_state(id, page.events[0].seq)
+            usage, tasks = await operations.read_earlier_state(id, page.events[0].seq)
     return chats.ChatOpenResult(
         found=True,
         chat_id=params.chat_id,
@@ -233,7 +233,7 @@ async def delete(session: EcaSession, params: chats.ChatDeleteParams) -> Done:
 
 
 async def restore(session: EcaSession, params: chats.ChatRestoreParams) -> Done:
-    """Bring back a deleted chat. Raises: UnknownChat when it was deleted for good."""
+    """Bring back a deleted chat. Raises: UnknownChat when that is not possible any more."""
     await session.host.deletions.restore(session.find_chat(params.chat_id))
     return Done()
 

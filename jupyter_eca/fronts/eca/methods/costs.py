@@ -63,7 +63,7 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
         raise RemoteError(str(error), ErrorCode.REFUSED) from error
     finally:
         if params.chat_id is None:
-            host.chats.forget(id)
+            host.chats.forget(id)  # the new chat was only made for the estimate
     return costs.ChatEstimateResult(
         model=estimate.model,
         input_tokens=estimate.tokens,

@@ -160,7 +160,7 @@ async def shutdown(session: EcaSession, _params: Model) -> None:
     """End the tool servers before the reply (ECA, shutdown flow), if the host belongs to this client alone. Turns
     continue until `exit` follows."""
     session.is_shut_down = True
-    if session.door.client_chooses_folders and session.initialized:
+    if session.door.client_chooses_folders and session.is_initialized:
         await session.host.mcp.end(SERVERS_SECONDS)
 
 

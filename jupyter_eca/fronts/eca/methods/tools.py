@@ -75,7 +75,7 @@ async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Don
     """Switch a tool on or off in the configuration. Raises: RemoteError."""
     check_may_change_config(session)
     # In the configuration a tool is named `server__tool`. A name without its server may be written there too.
-    is_native = params.server == ToolServerUpdatedParams().name
+    is_native = params.server == ToolServerUpdatedParams().name  # the default of the field is the native server
     server, tool = ("eca", params.tool) if is_native else (params.server, make_tool_name(params.server, params.tool))
     name = tool if tool.startswith(f"{server}__") else f"{server}__{tool}"
     names = frozenset({name, tool})
