@@ -78,8 +78,10 @@ class ProgramFront(Protocol):
     """A plug that can also run as a program, by the command `jupyter-eca NAME`."""
 
     async def run(self, options: argparse.Namespace, folder: Path, start_host: StartHost) -> None:
-        """Serve until the client leaves or the process gets a signal. `folder` is that of the process. Raises:
-        ConfigError.
+        """Serve until the client leaves or the process gets a signal. `options` are those of the command line. `folder`
+        is the working directory of the process. `start_host` starts the host when it is needed.
+
+        Raises: ConfigError.
         """
         ...
 

@@ -97,6 +97,7 @@ class FrontMount:
             result_future = asyncio.get_running_loop().create_future()
             task = self._start_task(self._keep_open(cast("AbstractAsyncContextManager[Any]", opened), result_future))
             await asyncio.wait((task, result_future), return_when=asyncio.FIRST_COMPLETED)
+            # If the task ended first, the context could not be entered: then `task.result` raises the error.
             return result_future.result() if result_future.done() else task.result()
         except BaseException:
             del self._opening[name]

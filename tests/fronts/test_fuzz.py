@@ -26,7 +26,7 @@ from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.server import McpFront
 from jupyter_eca.fronts.mcp.stdio import parse_line
-from jupyter_eca.fronts.rest.app import application
+from jupyter_eca.fronts.rest.app import make_application
 from jupyter_eca.fronts.rest.front import RestFront
 from jupyter_eca.protocol.ahp import actions
 from jupyter_eca.protocol.jsonrpc import Notification, Request, to_json
@@ -194,7 +194,7 @@ async def send_comm(table: Place, noise: Noise) -> None:
 
 async def send_rest(table: Place, noise: Noise) -> None:
     front = RestFront(table.host)
-    transport = httpx2.ASGITransport(application(front))
+    transport = httpx2.ASGITransport(make_application(front))
     fixed = (("GET", "/chats"), ("GET", "/servers"), ("GET", "/status"), ("POST", "/disconnect"), ("PUT", "/chat"))
     headers = {"content-type": "application/json"}
     async with httpx2.AsyncClient(transport=transport, base_url="http://rest") as client:

@@ -21,7 +21,7 @@ from jupyter_eca.fronts.eca.session import EcaSession
 from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.server import McpFront
 from jupyter_eca.fronts.mcp.stdio import Refusal, parse_line
-from jupyter_eca.fronts.rest.app import application
+from jupyter_eca.fronts.rest.app import make_application
 from jupyter_eca.fronts.rest.front import RestFront
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Request, to_json
 from jupyter_eca.transport.comm import CommLink
@@ -112,7 +112,7 @@ async def attack_comm(table: Place, half: str) -> None:
 
 async def attack_rest(table: Place, half: str) -> None:
     front = RestFront(table.host)
-    transport = httpx2.ASGITransport(application(front))
+    transport = httpx2.ASGITransport(make_application(front))
     async with httpx2.AsyncClient(transport=transport, base_url="http://rest") as client:
         for body in ({"message": half}, {"message": "hi", "chat_id": half}):
             refused = await client.post("/chat", content=json.dumps(body), headers={"content-type": "application/json"})

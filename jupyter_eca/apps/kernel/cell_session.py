@@ -142,10 +142,10 @@ class CellSession:
         """Show, once, which settings of each folder do nothing until the user trusts the folder."""
         for held in folders:
             if held.digest not in self._shown_notices:
-                from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
+                from jupyter_eca.fronts.eca.trust import HOW_TO_TRUST_ELSEWHERE, describe_held_settings
 
                 self._shown_notices.add(held.digest)
-                self.show_text(describe(held) + ELSEWHERE.format(folder=held.folder))
+                self.show_text(describe_held_settings(held) + HOW_TO_TRUST_ELSEWHERE.format(folder=held.folder))
 
     async def _answer_question(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Pass a question of the assistant to the waiting cell. Raises: RemoteError when no cell waits in that chat,

@@ -44,9 +44,9 @@ def _describe_untrusted(agent: str, folders: Sequence[HeldSettings]) -> str:
     """Return a sentence about a folder whose settings define this agent, but are not trusted; "" if there is none."""
     for held in folders:
         if any(setting.key.split(".")[1:2] == [agent] for setting in held.settings):
-            from jupyter_eca.fronts.eca.trust import ELSEWHERE, describe
+            from jupyter_eca.fronts.eca.trust import HOW_TO_TRUST_ELSEWHERE, describe_held_settings
 
-            return f" {describe(held)}{ELSEWHERE.format(folder=held.folder)}"
+            return f" {describe_held_settings(held)}{HOW_TO_TRUST_ELSEWHERE.format(folder=held.folder)}"
     return ""
 
 

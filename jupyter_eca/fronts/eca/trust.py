@@ -30,7 +30,9 @@ LATER: Final = "Not now"
 # The sentence about settings that are held back.
 _HELD: Final = "The folder {folder} brings its own settings: {summary}. They do nothing until you trust this folder."
 # How the user can trust the folder in another program. It is for a client that cannot ask questions.
-ELSEWHERE: Final = " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
+HOW_TO_TRUST_ELSEWHERE: Final = (
+    " Trust it in the chat panel of JupyterLab, or start with `JUPYTER_ECA_TRUSTED_FOLDERS={folder}`."
+)
 
 # How many settings the question shows, and how many characters of each. Nobody reads a longer question. The digest
 # covers all settings, also those that are left out.
@@ -86,7 +88,9 @@ async def announce(session: TrustClient, folders: Sequence[HeldSettings]) -> Non
     for held in folders:
         if not _can_ask(session) and held.digest not in session.known_digests:
             session.known_digests.add(held.digest)
-            session.say(MessageType.WARNING, describe_held_settings(held) + ELSEWHERE.format(folder=held.folder))
+            session.say(
+                MessageType.WARNING, describe_held_settings(held) + HOW_TO_TRUST_ELSEWHERE.format(folder=held.folder)
+            )
 
 
 async def ask_user(session: TrustClient, chat: str) -> None:

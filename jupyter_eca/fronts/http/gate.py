@@ -46,7 +46,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         """Check the rules. Raises: ConfigError if they would allow requests of anybody."""
-        if not (self.token or self.local):
+        if not (self.token or self.is_local):
             raise ConfigError(
                 f"{self.host} can be reached by others: anybody could chat and run tools as you. Give a token "
                 "(JUPYTER_ECA_REST_TOKEN in the environment), or listen on 127.0.0.1."
@@ -59,7 +59,7 @@ class Gate:
                 )
 
     @property
-    def local(self) -> bool:
+    def is_local(self) -> bool:
         """Whether only programs on this machine can reach the server."""
         try:
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
@@ -76,7 +76,7 @@ def add_gate(app: ASGIApp, gate: Gate) -> ASGIApp:
         allow_credentials=True,
         allow_methods=["*"],
         allow_headers=["*"],
-        expose_headers=["x-chat-id"],
+        expose_headers=["x-chat-id"],  # the header in which the REST front sends the id of a chat
     )
 
 
@@ -105,7 +105,7 @@ class GateMiddleware:
         it first.
         """
         host = headers.get("host", "")
-        if self._gate.local and _strip_port(host) not in _LOOPBACK | {self._gate.host}:
+        if self._gate.is_local and _strip_port(host) not in _LOOPBACK | {self._gate.host}:
             return 403, f"This server is not {host!r}."
         origin = headers.get("origin")
         if origin is not None and origin not in {*self._gate.origins, f"http://{host}"}:

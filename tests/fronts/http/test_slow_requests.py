@@ -14,7 +14,7 @@ from jupyter_eca.fronts.http.gate import Gate
 from jupyter_eca.fronts.http.server import listen, serve
 from jupyter_eca.fronts.mcp.assistant import Assistant
 from jupyter_eca.fronts.mcp.http import open_application as make_mcp
-from jupyter_eca.fronts.rest.app import application as make_rest
+from jupyter_eca.fronts.rest.app import make_application as make_rest
 from jupyter_eca.fronts.rest.front import RestFront
 from tests.support.host_and_client import desk
 from tests.support.timeouts import PATIENCE

@@ -105,12 +105,12 @@ def test_no_token_is_needed_where_its_user_says_so(tmp_path: Path) -> None:
 def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
     with pytest.raises(ConfigError, match="Give a token"):
         Gate(host)
-    assert not Gate(host, token=TOKEN).local
+    assert not Gate(host, token=TOKEN).is_local
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
 def test_an_address_of_this_machine_alone_is_local(host: str) -> None:
-    assert Gate(host).local
+    assert Gate(host).is_local
 
 
 @pytest.mark.parametrize(

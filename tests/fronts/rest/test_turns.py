@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from jupyter_eca.fronts.rest import stream
-from jupyter_eca.fronts.rest.app import application
+from jupyter_eca.fronts.rest.app import make_application
 from jupyter_eca.fronts.rest.front import RestApproval, RestFront
 from jupyter_eca.fronts.rest.projection import PIECE_CHARACTERS
 from jupyter_eca.protocol import rest
@@ -71,7 +71,7 @@ async def house(
     async with desk(folder, RULES, **config) as at:
         front, watch = RestFront(at.host, approve), Watch()
         at.host.connect(watch)  # pyright: ignore[reportArgumentType]  # it has nothing that could be used
-        app = application(front)
+        app = make_application(front)
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
             yield at, app, Served(client), watch
         at.host.disconnect(watch)  # pyright: ignore[reportArgumentType]
@@ -163,7 +163,7 @@ async def test_policy_decides_and_a_refused_call_tells_the_model_why_and_the_rea
 async def test_a_chat_that_was_trusted_is_not_for_ever(tmp_path: Path) -> None:
     async with desk(tmp_path, RULES, mcpServers=TOUR) as table:
         for approve, told in ((RestApproval.ALLOW, "It said: 5"), (RestApproval.RULES, "needs approval")):
-            app = application(RestFront(table.host, approve))
+            app = make_application(RestFront(table.host, approve))
             async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client:
                 at = Served(client)
                 await at.post("/connect/tour")
