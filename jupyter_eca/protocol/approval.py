@@ -94,3 +94,4 @@ class ApprovalsAddResult(Model):
     """The file that has the added or changed rule now."""
 
     file: str
+    """The path of the file, for the user."""

@@ -100,6 +100,7 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _replace_half_surrogates(cls, data: Any) -> Any:
+        """Replace half surrogates in the data before it is parsed."""
         return replace_half_surrogates(data) if isinstance(data, dict) else data
 
     def wire(self) -> dict[str, object]:

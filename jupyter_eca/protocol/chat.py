@@ -50,6 +50,7 @@ class ChatPromptParams(Model):
     model: str | None = None
     """The model, as PROVIDER/MODEL."""
     agent: str | None = None
+    """The agent that answers, for example `plan`; absent for the agent that was selected before."""
     behavior: str | None = None
     """The older name of `agent`."""
     variant: str | None = None
@@ -57,6 +58,7 @@ class ChatPromptParams(Model):
     trust: bool | None = None
     """Whether tool calls in this chat run without a question where the rules would ask."""
     contexts: Annotated[tuple[ChatContext, ...], EMPTY_IS_DEFAULT] = ()
+    """What the user has added to the prompt, for example files and cells."""
     lock: AnswerLock | None = None
     """Not in ECA: kernels send it with the prompts of their cells."""
     notebook: str | None = None
@@ -202,7 +204,9 @@ class ChatSelectedModelChangedParams(Model):
 
     model: str
     chat_id: ChatId | None = None
+    """The chat; absent when the selection is for new chats."""
     variant: str | None = None
+    """The variant of the model, for example its reasoning effort."""
     chosen: ChosenPart | None = None
     """Not in ECA: which part of the selection the user has changed. Absent: the model, and perhaps the variant too."""
     notebook: str | None = None
@@ -216,6 +220,7 @@ class ChatSelectedAgentChangedParams(Model):
 
     agent: str
     chat_id: ChatId | None = None
+    """The chat; absent when the selection is for new chats."""
     notebook: str | None = None
     """Not in ECA: see `ChatSelectedModelChangedParams`."""
 
@@ -234,3 +239,4 @@ class ChatSelectedBehaviorChangedParams(Model):
 
     behavior: str
     chat_id: ChatId | None = None
+    """The chat; absent when the selection is for new chats."""

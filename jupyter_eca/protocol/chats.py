@@ -79,6 +79,7 @@ class ChatSummary(Model):
     updated_at: int
     model: str | None = None
     message_count: int
+    """The number of messages of the user."""
     notebook: str | None = None
     """Not in ECA: the path of the notebook that the chat belongs to."""
     waiting: bool | None = None
@@ -171,6 +172,7 @@ class ChatOpenResult(Model):
     """The opened chat. Its contents are sent separately, as `chat/contentReceived`."""
 
     found: bool
+    """Whether there is such a chat."""
     chat_id: ChatId | None = None
     title: str | None = None
     selection: ChatSelection | None = None
@@ -264,3 +266,4 @@ class ChatUpdateParams(Model):
     chat_id: ChatId
     title: str | None = None
     trust: bool | None = None
+    """Whether tool calls run without a question where the rules would ask."""

@@ -218,6 +218,7 @@ class FileChangeDetails(Model):
         """Say in one line what happens to how many cells: `Change 2 cells of a.ipynb, add 1, run 2`."""
         kinds = self._find_kinds()
         counts = {verb: sum(kind == verb for kind in kinds.values()) for verb in ("change", "add", "delete", "move")}
+        # The first kind is written in words (`Change 2 cells of a.ipynb`), and each other kind is short (`add 1`).
         (first, count), *others = [(verb, count) for verb, count in counts.items() if count] or [("change", 0)]
         noun = "cell" if count == 1 else "cells"
         text = f"{first.capitalize()} {count} {noun} {'to' if first == 'add' else 'of'} {self.path}"
@@ -409,6 +410,7 @@ class ToolCallContent(Model):
     """The fields that all contents about one tool call share. They have the same `id`."""
 
     id: str
+    """The id of the call."""
     name: str
     """The name of the tool."""
     server: str
@@ -556,6 +558,7 @@ class HookActionStartedContent(Model):
 
     type: Literal["hookActionStarted"] = "hookActionStarted"
     id: str
+    """The id of this run of the action. The content about its end has the same id."""
     name: str
     """The name of the hook."""
     action_type: Literal["shell"] = "shell"

@@ -80,6 +80,7 @@ class McpResourceContext(Model):
     type: Literal["mcpResource"] = "mcpResource"
     uri: str
     server: str
+    """The name of the MCP server."""
     name: str = ""
     description: str = ""
     mime_type: str = ""
@@ -99,6 +100,7 @@ class TextContext(Model):
 
     type: Literal["text"] = "text"
     label: str = ""
+    """The name of the text for the user."""
     content: str
     path: str = ""
     """Not in ECA: the notebook or the file that the text comes from. A prompt with a text from a notebook was asked in

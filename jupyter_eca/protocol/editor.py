@@ -92,6 +92,7 @@ class EditorGetReferencesParams(EditorGetDefinitionParams):
     """Asks where the symbol at a position is used."""
 
     include_declaration: bool = False
+    """Whether the place where the symbol is defined is returned too."""
 
 
 class EditorLookupResult(Model):

@@ -184,9 +184,10 @@ class AgentOption(Model):
     category: str = ""
     """`model`, `model_config`, `thought_level` or another word of the Agent Client Protocol; empty for none."""
     value: str
-    """The value now. That of a switch is `true` or `false`."""
+    """The value that is chosen now."""
     values: tuple[AgentOptionValue, ...]
     is_switch: bool = False
+    """Whether the option is switched on and off. Then its values are `true` and `false`."""
     can_choose: bool = False
     """Whether the user can choose a value here. If not, it is set in the agent's own configuration, because the option
     may decide which calls the agent asks the user to approve."""
@@ -216,6 +217,7 @@ class ChatConfig(Model):
     select_trust: bool | None = None
     """Whether tool calls run without a question where the rules would ask."""
     welcome_message: str | None = None
+    """The text with which clients show an empty chat."""
 
 
 class ConfigUpdatedParams(Model):

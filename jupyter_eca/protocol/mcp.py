@@ -35,6 +35,7 @@ class ServerTool(Model):
     parameters: dict[str, Any]
     """The JSON schema of the arguments."""
     disabled: bool = False
+    """Whether the tool is switched off in the configuration."""
 
 
 class ServerPromptArgument(Model):
@@ -74,6 +75,7 @@ class ToolServerUpdatedParams(Model):
     args: tuple[str, ...] | None = None
     url: str | None = None
     disabled: bool | None = None
+    """Whether the server is switched off in the configuration."""
     has_auth: bool | None = None
     """Whether the user is signed in, so that `mcp/logoutServer` would forget credentials."""
     prompts: tuple[ServerPrompt, ...] | None = None

@@ -107,7 +107,9 @@ class Variable(Model):
     name: str
     type: str
     shape: tuple[int, ...] | None = None
+    """The size in each dimension of an array or a table."""
     length: int | None = None
+    """The number of items of a collection."""
     dtype: str = ""
     """The data type of an array."""
     memory: int | None = None

@@ -71,6 +71,7 @@ class RestProblem(RestModel):
     """The body of every error response."""
 
     detail: str
+    """What went wrong, in a sentence."""
 
 
 class ChatRequest(RestModel):
@@ -92,6 +93,7 @@ class CalledTool(RestModel):
     name: str
     args: dict[str, Any]
     result: str | None = None
+    """The output of the call as text."""
 
 
 class ChatResponse(RestModel):
@@ -133,7 +135,9 @@ class RestChat(RestModel):
 
     id: str
     title: str | None
+    """Null before the conversation has a title."""
     status: str
+    """`running`, `idle`, `stopping`, or `login` when the user must sign in to a provider first."""
     updated: int
     """When it was changed last, in milliseconds since the epoch."""
 

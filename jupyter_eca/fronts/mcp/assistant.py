@@ -80,6 +80,7 @@ class Assistant:
         """The sessions that were not prompted yet, by id."""
         # Called after each change of a resource or a list. See `listen`.
         self._change_listeners: list[ChangeListener] = []
+        # The calls that wait for the events of their turns. They are one subscriber of the host.
         self._listeners = TurnListeners(self._notify_change)
         # The plugs of the modules in `offers/`: each offers tools, resources and prompts to clients.
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())

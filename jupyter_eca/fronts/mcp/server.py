@@ -60,8 +60,10 @@ class McpFront:
         self._notify_later: ChangeListener = _ignore_change
         # The subscriptions of clients with older versions: by URI, and by the id of the connection.
         self._subscribed: dict[str, dict[int, ServerSession]] = {}
+        # The parts of the SDK that notify clients with the newest version: changes are published on the bus.
         self._bus = InMemorySubscriptionBus()
         self._listener = ListenHandler(self._bus)
+        # The resources that are polled, because their changes are not announced.
         self._watched = WatchedResources(self._fingerprint, self._notify_change)
         about = backend.about
         self.server: Server[Any] = Server(

@@ -45,6 +45,7 @@ class LinkBlock(Model):
     type: Literal["resource_link"] = "resource_link"
     uri: str
     name: str
+    """The name of the resource for the user."""
     title: str | None = None
     mime_type: str | None = None
 
@@ -113,6 +114,7 @@ class CallLocation(Model):
     path: str
     """An absolute path."""
     line: int | None = None
+    """The number of the line, counted from 1."""
 
 
 RawJson = Any

@@ -61,6 +61,7 @@ class AuthenticateRequest(Model):
     """The user has chosen a way to sign in."""
 
     method_id: str
+    """The id of the way, see `InitializeAnswer.auth_methods`."""
 
 
 class EnvVariable(Model):
@@ -164,11 +165,13 @@ class InitializeAnswer(Model):
     """The result of `initialize`."""
 
     protocol_version: int
+    """The version in which the agent answers."""
     agent_capabilities: dict[str, Any]
     """What the agent can do, in the words of the protocol."""
     auth_methods: tuple[()] = ()
     """Ways to sign in to the agent. There are none: providers of models are signed in to by `/login`."""
     agent_info: AcpImplementation
+    """The name and the version of the agent's program."""
 
 
 class SessionMode(Model):
@@ -222,6 +225,8 @@ class EndedTurn(Model):
     """The result of `session/prompt`."""
 
     stop_reason: Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
+    """Why the turn ended. `max_tokens`: the answer has the greatest length that is allowed. `max_turn_requests`: the
+    model was asked as often as is allowed, or a budget is used up. `refusal`: the agent does not want to continue."""
 
 
 class ChangedOptions(Model):
@@ -239,6 +244,7 @@ class PermissionChoice(Model):
     option_id: str
     name: str
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+    """What the answer means. `allow_always` and `reject_always` also decide about similar calls."""
 
 
 class PermissionRequest(SessionRequest):
@@ -246,6 +252,7 @@ class PermissionRequest(SessionRequest):
 
     tool_call: CallFields
     options: tuple[PermissionChoice, ...]
+    """The answers from which the user chooses."""
 
 
 class PermissionOutcome(Model):
@@ -269,6 +276,7 @@ class FormRequest(SessionRequest):
     message: str
     mode: Literal["form"] = "form"
     tool_call_id: str | None = None
+    """The tool call that asks; absent for none."""
     requested_schema: dict[str, Any]
     """The JSON schema of the answer, with a property for each field of the form."""
 

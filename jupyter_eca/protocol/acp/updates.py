@@ -49,6 +49,7 @@ class MessageChunk(UpdateByPerson):
     """A piece of a message."""
 
     session_update: Literal["user_message_chunk", "agent_message_chunk", "agent_thought_chunk"]
+    """Whose message it is: the user's, the agent's answer, or the agent's reasoning."""
     content: ContentBlock
     message_id: str | None = None
     """Pieces with the same id are one message."""
@@ -91,6 +92,7 @@ class PlanEntry(Model):
     """A step of a plan."""
 
     content: str
+    """What is to be done in this step."""
     priority: Literal["high", "medium", "low"] = "medium"
     status: Literal["pending", "in_progress", "completed"]
 
@@ -116,6 +118,7 @@ class AvailableCommand(Model):
     """The name without the slash."""
     description: str
     input: CommandInput | None = None
+    """Absent for a command after which nothing is typed."""
 
 
 class CommandsUpdate(Model):
@@ -137,6 +140,7 @@ class SelectValue(Model):
 
     value: str
     name: str
+    """The name of the value for the user."""
     description: str | None = None
 
 
@@ -192,6 +196,7 @@ class NoticeUpdate(Model):
     session_update: Literal["notice"] = "notice"
     severity: Literal["info", "warning", "error"]
     title: str = Field(min_length=1)
+    """The message itself."""
 
 
 SessionUpdate = Annotated[

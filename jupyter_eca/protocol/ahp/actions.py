@@ -97,6 +97,7 @@ class ToolCallDenied(CallScoped):
     type: Literal["session/toolCallConfirmed"] = "session/toolCallConfirmed"
     approved: Literal[False]
     reason: Literal["denied", "skipped"]
+    """`skipped`: the user has not decided about the call, but it must not run."""
     user_suggestion: content.UserMessage | None = None
     """What the user suggests to the model instead of the call."""
     reason_message: content.MarkdownText | None = None
@@ -203,6 +204,7 @@ class TurnsTruncated(SessionScoped):
 
     type: Literal["session/truncated"] = "session/truncated"
     turn_id: str | None = None
+    """The last turn that stays."""
 
 
 class PendingMessageSet(SessionScoped):
@@ -247,6 +249,8 @@ class InputCompleted(SessionScoped):
     type: Literal["session/inputCompleted"] = "session/inputCompleted"
     request_id: str
     response: Literal["accept", "decline", "cancel"]
+    """`decline`: the user does not want to answer. `cancel`: the user has closed the request, or nobody waits for the
+    answer any more."""
     answers: dict[str, content.Answer] | None = None
     """The answers by the ids of their questions."""
 
@@ -385,6 +389,7 @@ class ToolCallReady(CallScoped):
     options: list[Json] | None = None
     """The buttons for the user. Each is a `content.ConfirmationOption`."""
     confirmed: content.ConfirmationReason | None = None
+    """Why the call runs without a question to the user; absent when it waits for the user."""
 
 
 class TurnComplete(TurnScoped):
@@ -447,6 +452,7 @@ class CustomizationUpdated(SessionScoped):
     """A `state.CustomizationRef`."""
     enabled: StrictBool | None = None
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
+    """`degraded`: only a part of it can be used."""
     status_message: str | None = None
 
 
@@ -484,6 +490,7 @@ class TerminalExited(TerminalScoped):
 
     type: Literal["terminal/exited"] = "terminal/exited"
     exit_code: StrictInt | None = None
+    """Absent when it is not known."""
 
 
 class CommandDetectionAvailable(TerminalScoped):

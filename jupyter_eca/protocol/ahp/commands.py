@@ -47,6 +47,7 @@ class Initialize(AhpModel):
     initial_subscriptions: tuple[Uri, ...] = ()
     """The URIs of the states whose actions the client wants."""
     locale: str | None = None
+    """The language of the user, as a BCP 47 tag such as `de-AT`."""
 
 
 class Reconnect(AhpModel):
@@ -95,7 +96,9 @@ class CreateSession(AhpModel):
     """The kind of agent; absent for the server's default."""
     model: ModelSelection | None = None
     working_directory: Uri | None = None
+    """The URI of the folder in which the session works."""
     fork: ForkSource | None = None
+    """The source of which the new session begins as a copy; absent for an empty session."""
     config: Json | None = None
     """The values of the session's settings, by name; see `ResolveSessionConfig`."""
     active_client: ActiveClient | None = None
@@ -118,6 +121,7 @@ class ListSessions(AhpModel):
     """Params of `listSessions`."""
 
     filter: Json | None = None
+    """Version 0.1.0 does not define its content."""
 
 
 class FetchTurns(AhpModel):
@@ -162,6 +166,7 @@ class Authenticate(AhpModel):
     """Params of `authenticate`: the client gives the server a token for a protected resource."""
 
     resource: str
+    """The address of the protected resource, as the agent names it."""
     token: str
 
 
@@ -172,7 +177,9 @@ class CreateTerminal(AhpModel):
     claim: TerminalClaim
     """To whom the terminal belongs."""
     name: str | None = Field(default=None, max_length=MAX_TITLE)
+    """The title of the terminal."""
     cwd: Uri | None = None
+    """The URI of the folder in which the shell starts."""
     cols: StrictInt | None = Field(default=None, gt=0, le=10_000)
     """The width in characters."""
     rows: StrictInt | None = Field(default=None, gt=0, le=10_000)
@@ -194,6 +201,7 @@ class ResourceRead(AhpModel):
 
     uri: Uri
     encoding: Encoding | None = None
+    """How the client wants to get the content; absent when the server may choose."""
 
 
 class ResourceWrite(AhpModel):
@@ -240,6 +248,7 @@ class ResourceCopy(AhpModel):
     source: Uri
     destination: Uri
     fail_if_exists: StrictBool = False
+    """Whether the command fails when the destination exists. If not, the destination is replaced."""
 
 
 class ResourceMove(ResourceCopy):
@@ -251,6 +260,7 @@ class ResourceDelete(AhpModel):
 
     uri: Uri
     recursive: StrictBool = False
+    """Whether a folder that is not empty is deleted with everything in it."""
 
 
 class ResourceRequest(AhpModel):

@@ -29,6 +29,7 @@ class ModelSelection(AhpModel):
 
     id: str
     config: dict[str, str] | None = None
+    """The values of the model's settings by name, for example of `effort`."""
 
 
 class ErrorInfo(AhpModel):
@@ -73,6 +74,7 @@ class FileEdit(AhpModel):
     before: FileSide | None = None
     after: FileSide | None = None
     diff: LineCounts | None = None
+    """How many lines the change adds and removes."""
 
 
 # Messages ------------------------------------------------------------------------------------------------------------
@@ -159,6 +161,7 @@ class UsageInfo(ModelWithMeta):
     input_tokens: StrictInt | None = None
     output_tokens: StrictInt | None = None
     cache_read_tokens: StrictInt | None = None
+    """How many of the input tokens came from the vendor's cache."""
     model: str | None = None
 
 
@@ -267,7 +270,9 @@ class AhpToolResult(AhpModel):
     past_tense_message: MarkdownText
     """What the call has done, for the user."""
     content: tuple[ToolContent, ...] | None = None
+    """The output."""
     structured_content: Json | None = None
+    """The result as a JSON object, if the tool returns one."""
     error: ToolFailure | None = None
 
 
@@ -431,6 +436,7 @@ class ActiveTurn(AhpModel):
     id: str
     user_message: UserMessage
     response_parts: tuple[ResponsePart, ...]
+    """The parts of the answer so far."""
     usage: UsageInfo | None = None
 
 
@@ -459,6 +465,7 @@ class FilledAnswer(AhpModel):
     """An answer that has a value."""
 
     state: Literal["draft", "submitted"]
+    """`draft`: the user may still change it."""
     value: AnswerValue
 
 
@@ -480,6 +487,7 @@ class Option(AhpModel):
     label: str
     description: str | None = None
     recommended: StrictBool | None = None
+    """Whether clients mark it as the suggested answer."""
 
 
 class QuestionKind(StrEnum):
@@ -499,11 +507,15 @@ class InputQuestion(AhpModel):
     kind: QuestionKind
     id: str
     message: str
+    """The question itself."""
     title: str | None = None
+    """A short heading."""
     required: StrictBool | None = None
     options: tuple[Option, ...] | None = None
     allow_freeform_input: StrictBool | None = None
+    """Whether the user can type an answer that is none of the options."""
     default_value: str | float | StrictBool | None = None
+    """The answer that is filled in already."""
     format: str | None = None
     """The format of a text, for example `email` or `date`."""
     min: float | None = None
@@ -517,6 +529,7 @@ class InputRequest(AhpModel):
 
     id: str
     message: str | None = None
+    """What the request is about."""
     url: Uri | None = None
     """The page to open."""
     questions: tuple[InputQuestion, ...] | None = None

@@ -143,11 +143,13 @@ class SessionState(ModelWithMeta):
     turns: tuple[AhpTurn, ...]
     """The turns that have ended."""
     active_turn: ActiveTurn | None = None
+    """The turn that is running."""
     steering_message: PendingMessage | None = None
     """The message that the model reads before its next step."""
     queued_messages: tuple[PendingMessage, ...] | None = None
     """The messages that begin the next turns."""
     input_requests: tuple[InputRequest, ...] | None = None
+    """The requests for input that wait for the user."""
     config: AhpConfig | None = None
     customizations: tuple[Customization, ...] | None = None
 
@@ -202,6 +204,7 @@ class TerminalState(AhpModel):
     title: str
     claim: TerminalClaim
     content: tuple[Annotated[UnclassifiedOutput | TerminalCommand, Field(discriminator="type")], ...]
+    """The output so far, divided into commands."""
     cwd: Uri | None = None
     cols: StrictInt | None = None
     """The width in characters."""

@@ -28,6 +28,7 @@ class WrittenFile(Model):
     """The file that was written."""
 
     file: str
+    """The path of the file, for the user."""
 
 
 class AgentOrigin(StrEnum):
@@ -53,6 +54,7 @@ class AgentEntry(Model):
     mode: Literal["primary", "subagent", "both"] = "primary"
     """Who can use the agent: the user, other agents, or both."""
     description: str = ""
+    """What the agent is for."""
     model: str | None = None
     """The agent's model as PROVIDER/MODEL; absent for the default model."""
     prompt: str | None = None
@@ -98,7 +100,7 @@ class AgentsWriteParams(Model):
 
 
 class SkillSource(StrEnum):
-    """Where a skill is."""
+    """Where the file of a skill is."""
 
     PROJECT = "project"
     """In a folder of the workspace."""
@@ -121,6 +123,7 @@ class SkillEntry(Model):
     body: str | None = None
     """The instructions; absent if the file cannot be read."""
     file: str
+    """The path of the `SKILL.md`."""
     digest: str | None = None
     """Identifies the content of the file, which can be changed and removed; absent when it cannot."""
     error: str | None = None
@@ -136,13 +139,14 @@ class SkillsListResult(Model):
 
 
 class SkillsWriteParams(Model):
-    """Writes a skill to a new `SKILL.md`, or changes the file of one."""
+    """Writes a skill to a new `SKILL.md`, or changes the file of an existing skill."""
 
     name: str = Field(min_length=1)
     """Its name. The skill of an existing file keeps its name."""
     scope: Literal["workspace", "global"] = "workspace"
     """Where a new file is made: in the workspace, or in the user's own folder."""
     description: str = Field(min_length=1)
+    """When the model should use the skill."""
     body: str = ""
     """The instructions for the model."""
     old: SeenFile | None = None
@@ -150,13 +154,13 @@ class SkillsWriteParams(Model):
 
 
 class SkillsPreviewParams(Model):
-    """Asks for what the model is given when it loads a skill."""
+    """Asks for the text that the model gets when it loads a skill."""
 
     name: str
 
 
 class SkillsPreviewResult(Model):
-    """What the model is given when it loads a skill."""
+    """The text that the model gets when it loads a skill."""
 
     text: str
 
@@ -165,6 +169,7 @@ class OwnFileParams(Model):
     """Names a file of the user's that a settings page has shown."""
 
     file: str
+    """The file, as the settings page has shown it."""
 
 
 class OwnFile(Model):
@@ -179,6 +184,8 @@ class OwnFilesWriteParams(Model):
     """Replaces the text of a file of the user's."""
 
     file: str
+    """The file, as the settings page has shown it."""
     digest: str
-    """Identifies the content that the user has seen."""
+    """Identifies the content that the user has seen. If the file has another content by now, it is not changed."""
     text: str
+    """The whole new text."""

@@ -6,6 +6,7 @@ export interface AgentEntry {
   readonly origin: AgentOrigin;
   /** Who can use the agent: the user, other agents, or both. */
   readonly mode: 'primary' | 'subagent' | 'both';
+  /** What the agent is for. */
   readonly description: string;
   /** The agent's model as PROVIDER/MODEL; absent for the default model. */
   readonly model?: string;
@@ -33,9 +34,10 @@ export interface AgentOption {
   readonly description: string;
   /** `model`, `modelConfig`, `thoughtLevel` or another word of the Agent Client Protocol; empty for none. */
   readonly category: string;
-  /** The value now. That of a switch is `true` or `false`. */
+  /** The value that is chosen now. */
   readonly value: string;
   readonly values: readonly AgentOptionValue[];
+  /** Whether the option is switched on and off. Then its values are `true` and `false`. */
   readonly isSwitch: boolean;
   /**
    * Whether the user can choose a value here. If not, it is set in the agent's own configuration, because the option
@@ -148,6 +150,7 @@ export interface ApprovalsAddParams {
 
 /** The file that has the added or changed rule now. */
 export interface ApprovalsAddResult {
+  /** The path of the file, for the user. */
   readonly file: string;
 }
 
@@ -471,6 +474,7 @@ export interface ChatConfig {
   readonly selectVariant?: string;
   /** Whether tool calls run without a question where the rules would ask. */
   readonly selectTrust?: boolean;
+  /** The text with which clients show an empty chat. */
   readonly welcomeMessage?: string;
 }
 
@@ -616,6 +620,7 @@ export interface ChatOpenParams {
 
 /** The opened chat. Its contents are sent separately, as `chat/contentReceived`. */
 export interface ChatOpenResult {
+  /** Whether there is such a chat. */
   readonly found: boolean;
   readonly chatId?: ChatId;
   readonly title?: string;
@@ -641,6 +646,7 @@ export interface ChatPromptParams {
   readonly chatId?: ChatId;
   /** The model, as PROVIDER/MODEL. */
   readonly model?: string;
+  /** The agent that answers, for example `plan`; absent for the agent that was selected before. */
   readonly agent?: string;
   /** The older name of `agent`. */
   readonly behavior?: string;
@@ -648,6 +654,7 @@ export interface ChatPromptParams {
   readonly variant?: string;
   /** Whether tool calls in this chat run without a question where the rules would ask. */
   readonly trust?: boolean;
+  /** What the user has added to the prompt, for example files and cells. */
   readonly contexts?: readonly ChatContext[];
   /** Not in ECA: kernels send it with the prompts of their cells. */
   readonly lock?: AnswerLock;
@@ -769,6 +776,7 @@ export interface ChatRollbackParams {
 /** The user has selected an agent in a client. */
 export interface ChatSelectedAgentChangedParams {
   readonly agent: string;
+  /** The chat; absent when the selection is for new chats. */
   readonly chatId?: ChatId;
   /** Not in ECA: see `ChatSelectedModelChangedParams`. */
   readonly notebook?: string;
@@ -777,13 +785,16 @@ export interface ChatSelectedAgentChangedParams {
 /** The older form of `ChatSelectedAgentChangedParams`. */
 export interface ChatSelectedBehaviorChangedParams {
   readonly behavior: string;
+  /** The chat; absent when the selection is for new chats. */
   readonly chatId?: ChatId;
 }
 
 /** The user has selected a model in a client. */
 export interface ChatSelectedModelChangedParams {
   readonly model: string;
+  /** The chat; absent when the selection is for new chats. */
   readonly chatId?: ChatId;
+  /** The variant of the model, for example its reasoning effort. */
   readonly variant?: string;
   /** Not in ECA: which part of the selection the user has changed. Absent: the model, and perhaps the variant too. */
   readonly chosen?: ChosenPart;
@@ -842,6 +853,7 @@ export interface ChatSummary {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly model?: string;
+  /** The number of messages of the user. */
   readonly messageCount: number;
   /** Not in ECA: the path of the notebook that the chat belongs to. */
   readonly notebook?: string;
@@ -919,6 +931,7 @@ export interface ChatToolOutputResult {
 export interface ChatUpdateParams {
   readonly chatId: ChatId;
   readonly title?: string;
+  /** Whether tool calls run without a question where the rules would ask. */
   readonly trust?: boolean;
 }
 
@@ -1216,6 +1229,7 @@ export interface EditorGetReferencesParams {
   readonly uri: string;
   /** Counted from 1, in UTF-16 units. */
   readonly position: Position;
+  /** Whether the place where the symbol is defined is returned too. */
   readonly includeDeclaration: boolean;
 }
 
@@ -1343,6 +1357,7 @@ export interface HookActionFinishedContent {
 /** An action of a hook has started. */
 export interface HookActionStartedContent {
   readonly type: 'hookActionStarted';
+  /** The id of this run of the action. The content about its end has the same id. */
   readonly id: string;
   /** The name of the hook. */
   readonly name: string;
@@ -1634,6 +1649,7 @@ export interface McpRemoveServerResult {
 export interface McpResourceContext {
   readonly type: 'mcpResource';
   readonly uri: string;
+  /** The name of the MCP server. */
   readonly server: string;
   readonly name?: string;
   readonly description?: string;
@@ -1877,14 +1893,17 @@ export interface OwnFile {
 
 /** Names a file of the user's that a settings page has shown. */
 export interface OwnFileParams {
+  /** The file, as the settings page has shown it. */
   readonly file: string;
 }
 
 /** Replaces the text of a file of the user's. */
 export interface OwnFilesWriteParams {
+  /** The file, as the settings page has shown it. */
   readonly file: string;
-  /** Identifies the content that the user has seen. */
+  /** Identifies the content that the user has seen. If the file has another content by now, it is not changed. */
   readonly digest: string;
+  /** The whole new text. */
   readonly text: string;
 }
 
@@ -2282,6 +2301,7 @@ export interface ServerTool {
   readonly description: string;
   /** The JSON schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Whether the tool is switched off in the configuration. */
   readonly disabled: boolean;
 }
 
@@ -2344,6 +2364,7 @@ export interface SkillEntry {
   readonly description: string;
   /** The instructions; absent if the file cannot be read. */
   readonly body?: string;
+  /** The path of the `SKILL.md`. */
   readonly file: string;
   /** Identifies the content of the file, which can be changed and removed; absent when it cannot. */
   readonly digest?: string;
@@ -2353,7 +2374,7 @@ export interface SkillEntry {
   readonly isOverridden: boolean;
 }
 
-/** Where a skill is. */
+/** Where the file of a skill is. */
 export type SkillSource = 'project' | 'configuration' | 'user' | 'builtIn';
 
 /** All skills, those with precedence first. */
@@ -2361,22 +2382,23 @@ export interface SkillsListResult {
   readonly skills: readonly SkillEntry[];
 }
 
-/** Asks for what the model is given when it loads a skill. */
+/** Asks for the text that the model gets when it loads a skill. */
 export interface SkillsPreviewParams {
   readonly name: string;
 }
 
-/** What the model is given when it loads a skill. */
+/** The text that the model gets when it loads a skill. */
 export interface SkillsPreviewResult {
   readonly text: string;
 }
 
-/** Writes a skill to a new `SKILL.md`, or changes the file of one. */
+/** Writes a skill to a new `SKILL.md`, or changes the file of an existing skill. */
 export interface SkillsWriteParams {
   /** Its name. The skill of an existing file keeps its name. */
   readonly name: string;
   /** Where a new file is made: in the workspace, or in the user's own folder. */
   readonly scope?: 'workspace' | 'global';
+  /** When the model should use the skill. */
   readonly description: string;
   /** The instructions for the model. */
   readonly body?: string;
@@ -2462,6 +2484,7 @@ export interface TextContent {
 /** A text, for example from the clipboard. */
 export interface TextContext {
   readonly type: 'text';
+  /** The name of the text for the user. */
   readonly label?: string;
   readonly content: string;
   /**
@@ -2489,6 +2512,7 @@ export interface ToolCallParams {
 
 /** The model is writing the arguments of a call. Sent many times per id. */
 export interface ToolCallPrepareContent {
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
@@ -2507,6 +2531,7 @@ export interface ToolCallPrepareContent {
 
 /** A call did not run. The last content of a call is this one or `toolCalled`. */
 export interface ToolCallRejectedContent {
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
@@ -2536,6 +2561,7 @@ export interface ToolCallResult {
  * approves a call that must still wait for a call before it.
  */
 export interface ToolCallRunContent {
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
@@ -2559,6 +2585,7 @@ export interface ToolCallRunContent {
 
 /** A call has started to run. */
 export interface ToolCallRunningContent {
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
@@ -2574,6 +2601,7 @@ export interface ToolCallRunningContent {
 
 /** A call has run. The last content of a call is this one or `toolCallRejected`. */
 export interface ToolCalledContent {
+  /** The id of the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: string;
@@ -2618,6 +2646,7 @@ export interface ToolServerUpdatedParams {
   readonly command?: string;
   readonly args?: readonly string[];
   readonly url?: string;
+  /** Whether the server is switched off in the configuration. */
   readonly disabled?: boolean;
   /** Whether the user is signed in, so that `mcp/logoutServer` would forget credentials. */
   readonly hasAuth?: boolean;
@@ -2705,7 +2734,9 @@ export interface UsageContent {
 export interface Variable {
   readonly name: string;
   readonly type: string;
+  /** The size in each dimension of an array or a table. */
   readonly shape?: readonly number[];
+  /** The number of items of a collection. */
   readonly length?: number;
   /** The data type of an array. */
   readonly dtype?: string;
@@ -2766,6 +2797,7 @@ export interface WorkspaceFoldersEvent {
 
 /** The file that was written. */
 export interface WrittenFile {
+  /** The path of the file, for the user. */
   readonly file: string;
 }
 

@@ -107,9 +107,12 @@ class AhpSession:
         # the client, and its origin.
         self._pending_renames: list[tuple[str, Json, ActionOrigin]] = []
         self._work: set[asyncio.Task[None]] = set()  # the operations on the chat that wait or run
+        # Updates the customizations, the tools and the changed files in the state.
         self._extras = SessionExtras(front.host, chat, self.uri, lambda: self.state, self.dispatch)
+        # Reads the files with which the active client customizes the session.
         self._client_customizations = ClientCustomizations(self.uri, lambda: self.state, self.dispatch)
         root = front.host.workspace.files.roots[0]
+        # Makes actions of the events of the chat.
         self._projection = SessionProjection(
             self.uri, lambda: self.state, root, self.messages, lambda: self.client_tools.owner, self._get_wording
         )

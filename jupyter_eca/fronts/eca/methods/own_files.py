@@ -31,9 +31,10 @@ async def list_skills(session: EcaSession, _params: Model) -> wire.SkillsListRes
 
 
 async def preview_skill(session: EcaSession, params: wire.SkillsPreviewParams) -> wire.SkillsPreviewResult:
-    """Return what the model is given when it loads a skill. Raises: RemoteError, LocalError.
+    """Return the text that the model gets when it loads a skill.
 
-    A skill of the user's own may include files and variables, so only a client of the user's may see its text.
+    A skill of the user's own may include files and variables, so only a client of the user's may see its text. Raises:
+    RemoteError, LocalError.
     """
     check_may_change_config(session)
     text = await skill_commands.preview(session.host, params.name)
