@@ -93,6 +93,7 @@ class AcpSubscriber:
             case ChatToolCallProgressParams(id=id, text=text) if session is not None and notice.chat == session.id:
                 session.report(id, text)
             case ShowMessageParams(type=MessageType.WARNING | MessageType.ERROR, message=message):
+                # A message about no chat is shown in all sessions of this host.
                 for warned in [session] if session else self._list_sessions() if notice.chat is None else []:
                     self._client.warn(message, warned.id)
             case ConfigUpdatedParams(chat=selected) if session is not None and selected and selected.select_agent:

@@ -61,8 +61,8 @@ def write_envelope(envelope: Envelope) -> Json:
     message: Json = {"action": _write_action(envelope.action), "serverSeq": envelope.seq}
     if envelope.origin is not None:
         message["origin"] = {"clientId": envelope.origin.client, "clientSeq": envelope.origin.seq}
-    if envelope.refused is not None:
-        message["rejectionReason"] = envelope.refused
+    if envelope.refusal is not None:
+        message["rejectionReason"] = envelope.refusal
     return message
 
 

@@ -400,7 +400,7 @@ class AhpFront:
         try:
             while self.sessions.get(uri) is session:
                 session.is_needed = False
-                await asyncio.sleep(self.host.unattended_calls.grace)
+                await asyncio.sleep(self.host.unattended_calls.grace)  # the seconds in which a client may come back
                 if self.hub.is_watched(uri):
                     return
                 session.input_requests.cancel_all()

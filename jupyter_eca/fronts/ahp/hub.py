@@ -58,12 +58,12 @@ class Envelope:
     origin: ActionOrigin | None = None
     """The client that sent the action; None for an action of the server."""
 
-    refused: str | None = None
+    refusal: str | None = None
     """Why the action was refused; None if it was applied."""
 
     def is_for(self, client: str) -> bool:
         """Return whether a client that is subscribed to the state gets this envelope."""
-        return self.refused is None or (self.origin is not None and self.origin.client == client)
+        return self.refusal is None or (self.origin is not None and self.origin.client == client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +266,9 @@ class Hub:
         if connection := self._connections.get(origin.client):
             connection.send(envelope)
 
-    def _number_action(self, uri: str, action: Json, origin: ActionOrigin | None, refused: str | None) -> Envelope:
+    def _number_action(self, uri: str, action: Json, origin: ActionOrigin | None, refusal: str | None) -> Envelope:
         """Put an action into an envelope with the next number, and keep the envelope for clients that reconnect."""
-        envelope = Envelope(uri, action, self._take_number(), origin, refused)
+        envelope = Envelope(uri, action, self._take_number(), origin, refusal)
         self._recent.append(envelope)
         if len(self._recent) > MAX_RECENT:
             self._replay_floor = self._recent.popleft().seq

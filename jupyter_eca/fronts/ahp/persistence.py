@@ -100,5 +100,6 @@ class NoteStore:
     def reserve_more(self) -> Coroutine[None, None, int]:
         """Reserve more numbers. `reserve_at` changes immediately. The reservation is on disk when the returned
         coroutine has run."""
+        # The new reservation begins after the last number that is reserved now.
         least, self._reserved_up_to = self._reserved_up_to, self._reserved_up_to + RESERVED_COUNT
         return self._store.do(lambda tables: tables.reserve_numbers(_COUNTER, least, RESERVED_COUNT))

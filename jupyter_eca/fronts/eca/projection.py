@@ -55,8 +55,8 @@ def project(
     the status is sent once after the replay. `parent` is set if the chat belongs to a subagent. Clients show such a
     chat within the chat `parent`, without a status and a title of its own.
     """
-    running = isinstance(event.content, ProgressContent) and event.content.state == "running"
-    if running and (replayed or event.role is Role.USER):
+    is_running_progress = isinstance(event.content, ProgressContent) and event.content.state == "running"
+    if is_running_progress and (replayed or event.role is Role.USER):
         return
     if parent is not None and isinstance(event.content, MetadataContent):
         return

@@ -77,7 +77,7 @@ class Handlers:
     async def stream_answer(self, request: Request) -> Response:
         """Send a message to the model, and stream its answer."""
         turn = await self._open_turn(request)
-        # The contract's own clients do not accept event streams by name, and do not understand ids of events.
+        # The clients that were written for the contract do not understand ids of events, and do not send this header.
         has_ids = "text/event-stream" in request.headers.get("accept", "") or "last-event-id" in request.headers
         return EventStream(self._front, turn, ids=has_ids)
 

@@ -163,14 +163,14 @@ def write_page(description: Json) -> str:
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(operation['summary'])}</p>")
-            parts.append(_describe_answers(operation))
+            parts.append(_write_operation_details(operation))
     for name, schema in description["components"]["schemas"].items():
         parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(json.dumps(schema, indent=2))}</pre>')
     head = f'<meta charset="utf-8"><title>{escape(info["title"])}</title><style>{_STYLE}</style>'
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
 
 
-def _describe_answers(operation: Json) -> str:
+def _write_operation_details(operation: Json) -> str:
     """Return the parameters, the body and the responses of an operation as an HTML list."""
     rows = [
         f"<li>{escape(parameter['name'])} ({parameter['in']}): {escape(parameter.get('description', ''))}</li>"

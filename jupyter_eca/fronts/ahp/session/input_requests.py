@@ -67,11 +67,11 @@ class InputRequests:
             if any(pending["id"] == id for pending in get_list(self._get_state(), "inputRequests")):
                 self._dispatch(actions.InputCompleted(session=self._session, request_id=id, response="cancel"))
 
-    def resolve(self, request: Json, response: str, final: Json) -> None:
+    def resolve(self, request: Json, response: str, final_answers: Json) -> None:
         """Return an answer of a client to the caller of `ask`. For the arguments see `read_answer`."""
         question, future = self._open.get(request["id"], (None, None))
         if question is not None and future is not None and not future.done():
-            future.set_result(read_answer(question, request, response, final))
+            future.set_result(read_answer(question, request, response, final_answers))
 
     def cancel_all(self) -> None:
         """End all questions with an error. Called when no client that could answer has been connected for a while."""
@@ -132,11 +132,14 @@ def _make_options(choices: Iterable[tuple[str, str | None, bool | None]]) -> lis
     ]
 
 
-def read_answer(question: ChatAskQuestionParams, request: Json, response: str, final: Json) -> ChatAskQuestionResult:
+def read_answer(
+    question: ChatAskQuestionParams, request: Json, response: str, final_answers: Json
+) -> ChatAskQuestionResult:
     """Return what a client answered to a request.
 
-    `request` is the input request in the state. `response` is `accept`, `decline` or `cancel`. `final` has the answers
-    that the client sent together with the response, by the id of the question. They replace the drafts in the request.
+    `request` is the input request in the state. `response` is `accept`, `decline` or `cancel`. `final_answers` are the
+    answers that the client sent together with the response, by the id of the question. They replace the drafts in the
+    request.
     """
     # A question about a field of a form has two special answers: one declines the form, the other leaves the field
     # empty.
@@ -145,7 +148,7 @@ def read_answer(question: ChatAskQuestionParams, request: Json, response: str, f
         return ChatAskQuestionResult(answer=field.decline)
     if response != "accept":
         return ChatAskQuestionResult(cancelled=True)
-    entry: Json = get_object({**get_object(request, "answers"), **final}, _QUESTION_ID)
+    entry: Json = get_object({**get_object(request, "answers"), **final_answers}, _QUESTION_ID)
     value = get_object(entry, "value")
     # The texts that the user has typed instead of selecting an option. They are a field of the value. An answer with
     # the state `skipped` has no value: there they are a field of the answer itself (AHP, section 6.5).

@@ -57,6 +57,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if not is_new and session.host.current.config.held_back:
         await folder_trust.ask_user(session, id)
     agent = params.agent or params.behavior or ""  # older revisions of ECA call an agent a behavior
+    # `ALIASES` has the current name of an agent by its older names.
     choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel_id is not None:
