@@ -182,6 +182,7 @@ class AcpSessions:
         if session is not None:
             await session.end_prompts()
         hosts = [session.host] if session is not None else await self._hosts.list_all()
+        # Every host can read the rows of all workspaces, because they are in the same database file.
         row = await hosts[0].chats.read_row(params.session_id) if hosts else None
         if row is not None:
             # A chat is deleted by the host of its own workspace.

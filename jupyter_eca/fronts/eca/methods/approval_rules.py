@@ -60,6 +60,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     if refusal := config.policy.find_feature_refusal(Feature.ALLOW_RULES):
         return wire.ApprovalsProposeResult(why=refusal)
     allowed = config.tool_call.approval.allow
+    # The files that the call names. Rules can be about them.
     targets = call.targets or find_targets(tool, call.arguments)
     if (proposed := propose_rule(allowed, tool, call.arguments, targets)) is None:
         return wire.ApprovalsProposeResult(why=_NO_RULE)
@@ -67,6 +68,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     selector, rule = proposed
     merged_rule = merge_rules(allowed.get(selector), rule) or rule
     policy = _build_policy_with(config, live.state.setup.agent, selector, merged_rule)
+    # The empty set: what the user has approved for the session does not count here.
     decided = decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
     verdict = call.adjustment.apply_to(decided)  # a hook of the user may have decided otherwise
     if verdict.needs_approval_each_time:  # such a call needs approval each time, whatever the rules say
