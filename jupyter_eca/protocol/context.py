@@ -240,6 +240,9 @@ class QueriedFile(Model):
 
     type: Literal["file", "directory"] = "file"
     path: str
+    relative_path: str | None = None
+    """Not in ECA: the path as a message can name it, relative to the folder in which the chat works; absent if it lies
+    on another drive."""
 
 
 class ChatQueryFilesResult(Model):

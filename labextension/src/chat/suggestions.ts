@@ -72,12 +72,12 @@ async function querySuggestions(
     }
     case '#': {
       const { files } = await sendRequest('chat/queryFiles', params);
-      const items = files.map(({ path, type }) => ({
+      const items = files.map(({ path, relativePath = path, type }) => ({
         key: path,
         kind: type,
         label: baseName(path),
-        detail: path,
-        insert: `${path} `
+        detail: relativePath,
+        insert: `${relativePath} `
       }));
       return { items, lacksVariables: false };
     }

@@ -2073,6 +2073,11 @@ export interface PutCell {
 export interface QueriedFile {
   readonly type: 'file' | 'directory';
   readonly path: string;
+  /**
+   * Not in ECA: the path as a message can name it, relative to the folder in which the chat works; absent if it lies on
+   * another drive.
+   */
+  readonly relativePath?: string;
 }
 
 export interface QuestionOption {

@@ -131,7 +131,11 @@ test('the sign of the trigger decides which suggestions are requested', async ()
   const asked: string[] = [];
   const ask = (method: string): Promise<never> => {
     asked.push(method);
-    const answer = { contexts: [{ type: 'web', url: 'u' }], commands: [], files: [{ type: 'file', path: 'a/b' }] };
+    const answer = {
+      contexts: [{ type: 'web', url: 'u' }],
+      commands: [],
+      files: [{ type: 'file', path: '/root/a/b', relativePath: 'a/b' }]
+    };
     return Promise.resolve(answer as never);
   };
   const {

@@ -39,9 +39,9 @@ async def test_files_are_offered_with_what_they_are(tmp_path: Path) -> None:
         client = await table.client()
         params = context.ChatQueryFilesParams(query="model")
         result = await client.request("chat/queryFiles", params, context.ChatQueryFilesResult)
-        assert [(found.type, found.path) for found in result.files] == [
-            ("file", str(tmp_path / "models/model.py")),
-            ("directory", str(tmp_path / "models")),
+        assert [(found.type, found.path, found.relative_path) for found in result.files] == [
+            ("file", str(tmp_path / "models/model.py"), "models/model.py"),
+            ("directory", str(tmp_path / "models"), "models"),
         ]
 
 

@@ -6,6 +6,8 @@ the contexts.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.plugins.contexts.resolve import MAX_OFFERED, list_offers
@@ -33,11 +35,26 @@ async def query_contexts(session: EcaSession, params: context.ChatQueryContextPa
 async def query_files(session: EcaSession, params: context.ChatQueryFilesParams) -> context.ChatQueryFilesResult:
     """Return the files and folders that match what the user has typed."""
     _warm_up(session, params.chat_id)
-    entries = await _build_surroundings(session, params.chat_id).index.search(params.query, MAX_OFFERED)
+    surroundings = _build_surroundings(session, params.chat_id)
+    entries = await surroundings.index.search(params.query, MAX_OFFERED)
+    start = str(surroundings.files.start.resolve())
     queried = tuple(
-        context.QueriedFile(type="directory" if entry.is_directory else "file", path=entry.path) for entry in entries
+        context.QueriedFile(
+            type="directory" if entry.is_directory else "file",
+            path=entry.path,
+            relative_path=_make_relative(entry.path, start),
+        )
+        for entry in entries
     )
     return context.ChatQueryFilesResult(files=queried, chat_id=params.chat_id)
+
+
+def _make_relative(path: str, start: str) -> str | None:
+    """Return a path relative to the folder in which relative paths of a message begin; None on another drive."""
+    try:
+        return Path(os.path.relpath(path, start)).as_posix()
+    except ValueError:
+        return None
 
 
 def _warm_up(session: EcaSession, chat_id: ChatId | None) -> None:
