@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
-    from jupyter_eca.config import Config, McpServerConfig
+    from jupyter_eca.config import Config, McpServerConfig, ProviderConfig
     from jupyter_eca.config.trust import TrustedFolders
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
@@ -136,6 +136,7 @@ class Host:
         subscribers = self.subscribers = Subscribers()
         catalog = self.catalog = Catalog(find_plugs(), config, keys)
         self.logins = Logins(catalog, keys, partial(notices.announce_sign_in, subscribers, catalog))
+        catalog.key_outcomes.on_change = self._announce_key
         store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
         store.on_unsaved = partial(notices.announce_unsaved, subscribers)
         store.on_saved = partial(notices.announce_saved, subscribers)
@@ -284,6 +285,16 @@ class Host:
             for task in serving:
                 task.cancel()
         await self.store.close()
+
+    def _announce_key(self, settings: ProviderConfig) -> None:
+        """Tell all clients what a request has shown about the key of these settings."""
+        for name, entry in self.catalog.entries().items():
+            if (entry.settings.url, entry.settings.read_key()) == (settings.url, settings.read_key()):
+                self._group.create_task(self._announce_provider(name))
+
+    async def _announce_provider(self, name: str) -> None:
+        """Tell all clients the status of a provider."""
+        self.subscribers.tell(Notice("providers/updated", await self.logins.status(name)))
 
     async def _delete_old_chats(self) -> None:
         """Delete the chats that are older than `chatRetentionDays`, if it is set, and the outputs of deleted chats."""

@@ -312,6 +312,15 @@ async def test_a_key_is_tried_with_one_small_request(tmp_path: Path, fault: Faul
         assert KEY not in str(reply)
 
 
+async def test_all_clients_are_told_what_a_request_has_shown_about_a_key(tmp_path: Path) -> None:
+    async with signing(tmp_path) as (table, client, _):
+        await client.ask("providers/loginInput", provider="house", data={"key": KEY})
+        assert "trial" not in (await client.told("providers/updated"))["auth"]
+        other = await table.client()
+        await answer(other, "Hi", model="house/claude-opus-5-5")
+        assert (await client.told("providers/updated"))["auth"]["trial"] == "works"
+
+
 @pytest.mark.parametrize(
     ("fault", "state", "problem"),
     [

@@ -86,17 +86,25 @@ class KeyOutcomes:
     URL of a provider has an outcome of its own."""
 
     def __init__(self) -> None:
+        self.on_change: Callable[[ProviderConfig], None] = lambda _settings: None
+        """Called with the settings of a provider when a request has shown something new about its key."""
         # By URL and key.
         self._outcomes: dict[tuple[str | None, str], TrialOutcome] = {}
 
     def note_answer(self, settings: ProviderConfig) -> None:
         """Note that the provider has begun an answer."""
-        self._outcomes[settings.url, settings.read_key()] = TrialOutcome.WORKS
+        self._note(settings, TrialOutcome.WORKS)
 
     def note_failure(self, settings: ProviderConfig, kind: FailureKind) -> None:
         """Note that a request has failed."""
         if outcome := _FAILURES.get(kind):
-            self._outcomes[settings.url, settings.read_key()] = outcome
+            self._note(settings, outcome)
+
+    def _note(self, settings: ProviderConfig, outcome: TrialOutcome) -> None:
+        place = settings.url, settings.read_key()
+        if self._outcomes.get(place) is not outcome:
+            self._outcomes[place] = outcome
+            self.on_change(settings)
 
     def get(self, settings: ProviderConfig) -> TrialOutcome | None:
         """Return what is known of the key of these settings, None if it was not tried."""
