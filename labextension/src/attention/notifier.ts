@@ -16,11 +16,15 @@ export class Notifier {
   /** Whether the user has missed something since they last saw the page. */
   private hasMissed = false;
 
-  /** `openChat` is called with the chat of a notification that was clicked. */
+  /**
+   * `openChat` is called with the chat of a notification that was clicked. `offer` asks the user the given question in
+   * the panel. A notification of Lab would lie over the button that sends a message.
+   */
   constructor(
     private readonly preferences: PreferenceStore,
     private readonly trans: TranslationBundle,
-    private readonly openChat: (chatId: string) => void
+    private readonly openChat: (chatId: string) => void,
+    private readonly offer: (question: string) => void
   ) {}
 
   /** Notify the user, if they want it and the browser allows it. Called while the page is hidden. */
@@ -49,16 +53,7 @@ export class Notifier {
     }
     // An offer that is closed counts as an answer: nobody is asked twice.
     this.preferences.save({ notifications: 'off' });
-    LabNotification.info(
-      this.trans.__('Should the browser notify you when an answer ends or waits for you in a hidden tab?'),
-      {
-        autoClose: false,
-        actions: [
-          { label: this.trans.__('Notify Me'), displayType: 'accent', callback: () => void this.enableNotifications() },
-          { label: this.trans.__('No'), callback: () => undefined }
-        ]
-      }
-    );
+    this.offer(this.trans.__('Should the browser notify you when an answer ends or waits for you in a hidden tab?'));
   }
 
   /** Ask the browser for its permission, if notifications are wanted and it was never asked. */

@@ -20,9 +20,16 @@ export function watchChats(
   trans: TranslationBundle
 ): void {
   const titleMark = new TitleMark(document);
-  const notifier = new Notifier(preferences, trans, chatId => {
-    void commands.execute('eca:open-panel').then(() => session.openChat(chatId));
-  });
+  const notifier = new Notifier(
+    preferences,
+    trans,
+    chatId => {
+      void commands.execute('eca:open-panel').then(() => session.openChat(chatId));
+    },
+    question => {
+      session.offerNotifications(question);
+    }
+  );
   let activities = listActivities(session.state);
   /** Whether an answer has ended since the user last saw the page. */
   let hasUnseenAnswer = false;

@@ -603,6 +603,11 @@ export class Session implements ClientHandlers {
     this.dispatch({ type: 'message', message: { key: ++this.lastKey, type: 'info', text, deleted } });
   }
 
+  /** Ask the user whether the browser should notify them. */
+  offerNotifications(text: string): void {
+    this.dispatch({ type: 'message', message: { key: ++this.lastKey, type: 'info', text, offersNotifications: true } });
+  }
+
   /** Show an error. A broken link is not shown as an error, because the panel shows the state of the connection. */
   showError(error: unknown): void {
     if (!(error instanceof LinkError)) {

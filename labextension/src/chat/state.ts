@@ -100,6 +100,8 @@ export interface Message {
   readonly text: string;
   /** The chat whose deletion the message reports; undefined for all other messages. */
   readonly deleted?: DeletedChat;
+  /** Whether the message asks if the browser should notify the user. */
+  readonly offersNotifications?: boolean;
 }
 
 /** All that the panel shows. */

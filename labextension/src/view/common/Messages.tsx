@@ -40,6 +40,17 @@ export function Messages({ session, messages, onRestore }: Props): React.ReactEl
     <div className="eca-Messages">
       {messages.slice(-3).map(message => {
         const { key, type, text } = message;
+        if (message.offersNotifications === true) {
+          return (
+            <NotificationOffer
+              key={key}
+              text={text}
+              onDismiss={() => {
+                session.dismiss(key);
+              }}
+            />
+          );
+        }
         return message.deleted === undefined ? (
           <div key={key} className={`eca-Message eca-mod-${type}`} role={type === 'info' ? 'status' : 'alert'}>
             <Icon name="alert" />
@@ -67,6 +78,37 @@ export function Messages({ session, messages, onRestore }: Props): React.ReactEl
           />
         );
       })}
+    </div>
+  );
+}
+
+/**
+ * Draws the question whether the browser should notify the user. It stays until the user has answered, and lies over
+ * nothing. `attention/notifier.ts` asks it, and asks the browser for its permission.
+ */
+function NotificationOffer({ text, onDismiss }: Omit<NoticeProps, 'onUndo'>): React.ReactElement {
+  const { trans, savePreferences } = useEnv();
+  return (
+    <div className="eca-Message eca-mod-info eca-Offer" role="status">
+      <Icon name="question" />
+      <div>
+        <p dir="auto">{text}</p>
+        <div className="eca-Card-actions">
+          <button
+            type="button"
+            className="eca-Button eca-mod-main"
+            onClick={() => {
+              savePreferences?.({ notifications: 'on' });
+              onDismiss();
+            }}
+          >
+            {trans.__('Notify me')}
+          </button>
+          <button type="button" className="eca-Button" onClick={onDismiss}>
+            {trans.__('No')}
+          </button>
+        </div>
+      </div>
     </div>
   );
 }
