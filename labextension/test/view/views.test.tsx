@@ -115,8 +115,8 @@ test('a waiting call shows what it would do, with buttons to decide', () => {
   });
   expect(html).toContain('Editing &lt;b&gt;');
   expect(html).toContain('a.py');
-  expect(html.match(/Approve<|Approve for session: edit_file in &lt;b&gt;\/<|Reject…</g)).toHaveLength(3);
-  expect(html).toContain('title="Do not ask again in this chat for: edit_file in &lt;b&gt;/"');
+  expect(html.match(/Approve<|Approve for session: edits of files in &lt;b&gt;\/<|Reject…</g)).toHaveLength(3);
+  expect(html).toContain('title="Do not ask again in this chat for: edits of files in &lt;b&gt;/"');
 });
 
 test('a call that nothing is remembered of has no button for the session', () => {

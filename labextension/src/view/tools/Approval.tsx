@@ -5,6 +5,7 @@
  * rule.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { makeCallKey } from '../../chat/approval_rules';
@@ -139,12 +140,12 @@ export function Approval({
         <button
           type="button"
           className="eca-Button eca-Approval-session"
-          title={trans.__('Do not ask again in this chat for: %1', formatRemembered(remembers))}
+          title={trans.__('Do not ask again in this chat for: %1', formatRemembered(remembers, trans))}
           onClick={() => {
             onApprove(id, true, chatId);
           }}
         >
-          {trans.__('Approve for session: %1', formatRemembered(remembers))}
+          {trans.__('Approve for session: %1', formatRemembered(remembers, trans))}
         </button>
       )}
       {approvalRules !== undefined && canHaveRule && (
@@ -164,9 +165,25 @@ export function Approval({
   );
 }
 
-/** Join what is remembered into one line. A command may have several lines, so each line break becomes the sign `↵`. */
-function formatRemembered(remembers: readonly string[]): string {
-  return toExactText(remembers.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
+/**
+ * Join what is remembered into one line. A command may have several lines, so each line break becomes the sign `↵`. The
+ * names of the tools that users see most often are replaced by words.
+ */
+export function formatRemembered(remembers: readonly string[], trans: TranslationBundle): string {
+  const words: Readonly<Record<string, string>> = {
+    notebook_edit_cell: trans.__('edits of cells'),
+    notebook_insert_cell: trans.__('new cells'),
+    notebook_delete_cell: trans.__('deletions of cells'),
+    notebook_move_cell: trans.__('moves of cells'),
+    notebook_run_cells: trans.__('runs of cells'),
+    write_file: trans.__('writing files'),
+    edit_file: trans.__('edits of files')
+  };
+  const described = remembers.map(scope => {
+    const [, name = '', place = ''] = /^(\w+)( in [^]*)$/.exec(scope) ?? [];
+    return Object.hasOwn(words, name) ? `${words[name] ?? ''}${place}` : scope;
+  });
+  return toExactText(described.join(', ').replace(/\s*\n\s*/g, ' ↵ '));
 }
 
 type RejectProps = Pick<DecisionActions, 'chatId' | 'onReject'> & {
