@@ -294,6 +294,40 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
     assert not file.exists()
 
 
+def test_the_settings_are_used_between_both_sidebars_of_a_page_that_is_enlarged_to_200_percent(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    # A window of 1920 by 1080 points has half as many when the page is enlarged to twice its size.
+    page.set_viewport_size({"width": 960, "height": 540})
+    panel = Panel.open(page, lab)
+    expect(page.locator("#jp-left-stack .jp-FileBrowser")).to_be_visible()
+    for section in ("defaults", "servers", "providers", "rules", "agents", "skills", "jobs", "costs", "report"):
+        body = manage(page, section)
+        expect(panel.node).to_be_visible()
+        expect(body.get_by_role("heading", level=1)).to_be_visible(timeout=SECONDS * 1000)
+        expect(body.get_by_text("Loading…")).to_have_count(0, timeout=SECONDS * 1000)
+        keep(page, f"23-enlarged-{section}", tmp_path)
+        cut_off = page.locator(".eca-Settings").evaluate(
+            """settings => [...settings.querySelectorAll('button, input, select, textarea, h1, p')].filter(node => {
+              const box = node.getBoundingClientRect();
+              const frame = settings.getBoundingClientRect();
+              return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1) &&
+                node.closest('.eca-Hidden') === null;
+            }).map(node => node.outerHTML.slice(0, 120))"""
+        )
+        assert cut_off == [], section
+    body = manage(page, "skills")
+    body.get_by_role("button", name="Add a skill…").click()
+    form = body.get_by_role("form", name="A new skill")
+    form.get_by_label("Name").fill("enlarged")
+    form.get_by_label("What it does").fill("Shows that it can be done.")
+    form.get_by_role("button", name="Add the skill").click()
+    card = body.get_by_role("listitem", name="enlarged", exact=True)
+    card.get_by_role("button", name="Delete", exact=True).click()
+    card.get_by_role("button", name="Delete the file permanently").click()
+    expect(card).to_have_count(0)
+
+
 def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_deleted(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
