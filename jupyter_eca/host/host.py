@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.config import credentials, watch
-from jupyter_eca.errors import NotSaved
+from jupyter_eca.errors import LocalError, NotSaved
 from jupyter_eca.host import notices
 from jupyter_eca.host.chat.choice_memory import ChoiceMemory
 from jupyter_eca.host.chat.live_chat import now
@@ -288,13 +288,16 @@ class Host:
 
     def _announce_key(self, settings: ProviderConfig) -> None:
         """Tell all clients what a request has shown about the key of these settings."""
+        if self._ended.is_set():
+            return
         for name, entry in self.catalog.entries().items():
             if (entry.settings.url, entry.settings.read_key()) == (settings.url, settings.read_key()):
                 self._group.create_task(self._announce_provider(name))
 
     async def _announce_provider(self, name: str) -> None:
-        """Tell all clients the status of a provider."""
-        self.subscribers.tell(Notice("providers/updated", await self.logins.status(name)))
+        """Tell all clients the status of a provider. An error here must not end the host."""
+        with suppress(LocalError, OSError):  # the provider or its stored key is gone by now
+            self.subscribers.tell(Notice("providers/updated", await self.logins.status(name)))
 
     async def _delete_old_chats(self) -> None:
         """Delete the chats that are older than `chatRetentionDays`, if it is set, and the outputs of deleted chats."""
