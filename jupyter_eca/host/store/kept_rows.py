@@ -135,7 +135,7 @@ class KeptRows:
     def read(self, table: str, chat: str | None = None) -> list[dict[str, Any]]:
         """Return the rows of a table, each by column, with JSON decoded. With `chat`, only those of this chat; ""
         returns the rows in the scope whose chat does not exist."""
-        where, parameters = self._select(table)
+        where, parameters = self._build_condition(table)
         column = OWNERSHIP[table].chat
         if chat:
             where, parameters = f"{_quote(column)} = ?", (chat,)
@@ -156,7 +156,7 @@ class KeptRows:
                 index.forget(chat)
             # The rows of `chats` last, because the others are found by them.
             for table in (*(name for name in OWNERSHIP if name != "chats"), "chats"):
-                where, parameters = self._select(table)
+                where, parameters = self._build_condition(table)
                 self._db.execute(f"DELETE FROM {table} WHERE {where}", parameters)  # noqa: S608  # names of ours
         index.rebuild()
 
@@ -178,10 +178,10 @@ class KeptRows:
 
     def _count(self, table: str) -> int:
         """Return how many rows of a table are in the scope."""
-        where, parameters = self._select(table)
+        where, parameters = self._build_condition(table)
         return self._db.execute(f"SELECT count(*) FROM {table} WHERE {where}", parameters).fetchone()[0]  # noqa: S608  # ours
 
-    def _select(self, table: str) -> tuple[str, tuple[str, ...]]:
+    def _build_condition(self, table: str) -> tuple[str, tuple[str, ...]]:
         """Return the condition that selects the rows of the scope in a table, and its parameters."""
         ownership = OWNERSHIP[table]
         if isinstance(self._scope, UserScope):

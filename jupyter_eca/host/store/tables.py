@@ -134,17 +134,17 @@ class Tables:
     def write(
         self,
         events: Sequence[Event],
-        selected: Mapping[str, StoredSelection],
-        spent: Sequence[Spending] = (),
+        selections: Mapping[str, StoredSelection],
+        costs: Sequence[Spending] = (),
         *,
         late: int = 0,
     ) -> WriteResult:
         """Store events, and return them with their sequence numbers.
 
-        `selected` are the selections of chats, by chat, and `spent` are the costs of requests. The first `late` events
-        were shown before without a number, because they could not be stored then. A client that comes back with an
-        older number cannot know which of them it has seen. So the chat is marked as cut (`cut_from` to `cut_to`), and
-        the client is shown the whole chat.
+        `selections` are the settings of the next turns of chats, by chat, and `costs` are those of requests. The first
+        `late` events were shown before without a number, because they could not be stored then. A client that comes
+        back with an older number cannot know which of them it has seen. So the chat is marked as cut (`cut_from` to
+        `cut_to`), and the client is shown the whole chat.
         """
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
@@ -166,12 +166,12 @@ class Tables:
                 self._db.execute(
                     "UPDATE chats SET cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?", (chat,)
                 )
-            for chat, selection in selected.items():
+            for chat, selection in selections.items():
                 try:
-                    self._select(chat, selection)
+                    self._store_selection(chat, selection)
                 except _UNSTORABLE as error:
                     refused.append(RefusedWrite(chat, repr(error)))
-            for spending in spent:
+            for spending in costs:
                 try:
                     add_spending(self._db, (spending,))
                 except _UNSTORABLE as error:
@@ -216,7 +216,7 @@ class Tables:
             (event.chat, self._workspace, event.at, event.at, title, owner),
         )
 
-    def _select(self, chat: str, selected: StoredSelection) -> None:
+    def _store_selection(self, chat: str, selected: StoredSelection) -> None:
         """Store a selection as a whole, so that the variant of another model does not stay."""
         self._db.execute(
             "UPDATE chats SET model = ?, agent = ?, variant = ?, trust = ?, folder = ?,"
@@ -796,7 +796,7 @@ def _read_event(chat: str, row: _EventRow) -> Event:
 
 
 def _list_column_values(selected: StoredSelection) -> tuple[str | bool | None, ...]:
-    """Return the values of a selection in the order of the columns in `Tables._select`."""
+    """Return the values of a selection in the order of the columns in `Tables._store_selection`."""
     places = selected.folder or None, selected.notebook or None
     return selected.model or None, selected.agent or None, selected.variant, selected.trust, *places
 

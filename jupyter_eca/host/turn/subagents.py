@@ -75,9 +75,9 @@ class ChatSpawner:
     chat: str
     """The id of the chat that spawns them."""
 
-    async def details(self, call: str, task: SubagentTask) -> SubagentDetails | None:
+    async def describe_call(self, call: str, task: SubagentTask) -> SubagentDetails | None:
         """Return what the user sees of a call before it is approved; None if there is no such agent."""
-        return await self.subagents.details(self.chat, call, task)
+        return await self.subagents.describe_call(self.chat, call, task)
 
     async def spawn(self, call: str, task: SubagentTask, report: Callable[[Report], None]) -> ToolResult:
         """Run a task in a subagent, and return its result. `report` shows the progress on the card of the call."""
@@ -140,7 +140,7 @@ class Subagents:
 
     # -- from a call to its result
 
-    async def details(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
+    async def describe_call(self, parent: str, call: str, task: SubagentTask) -> SubagentDetails | None:
         """Return what the user sees of a call before it is approved; None if there is no such agent. The id of the
         subagent's chat is reserved for the call."""
         chat = self._chats.get_live(parent)
@@ -164,7 +164,7 @@ class Subagents:
         if chat is None or chat.parent:
             raise ToolError("A subagent cannot spawn others.", "Do it yourself.")
         names = self._current.resolved.list_spawnable(chat.state.setup.agent)
-        details = await self.details(parent, call, task)
+        details = await self.describe_call(parent, call, task)
         if details is None:
             raise ToolError(
                 f"There is no agent {task.agent!r} to spawn.", f"Name one of: {', '.join(names) or 'none'}."

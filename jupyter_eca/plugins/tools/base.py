@@ -81,7 +81,7 @@ class Need(StrEnum):
 class Spawner(Protocol):
     """Starts subagents for a call of this chat."""
 
-    async def details(self, call: str, task: SubagentTask) -> SubagentDetails | None:
+    async def describe_call(self, call: str, task: SubagentTask) -> SubagentDetails | None:
         """Return the details of the call before it runs; None when there is no such agent."""
         ...
 

@@ -29,7 +29,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ToolCallD
     user sees this before the approval."""
     if context.spawner is None:
         return None
-    return await context.spawner.details(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))
+    return await context.spawner.describe_call(context.call, SubagentTask(**validate(spawn_agent.arguments, arguments)))
 
 
 # To start a subagent changes nothing, and each call of the subagent is decided by itself. So this counts as a tool that

@@ -135,9 +135,9 @@ async def test_the_same_call_id_in_two_chats_makes_two_subagents(tmp_path: Path)
     async with house(tmp_path, RULES) as table:
         await table.host.chats.load("a")
         await table.host.chats.load("b")
-        first = await table.host.subagents.details("a", "call_1", SubagentTask("general", "write it"))
-        second = await table.host.subagents.details("b", "call_1", SubagentTask("general", "write it"))
-        again = await table.host.subagents.details("a", "call_1", SubagentTask("general", "write it"))
+        first = await table.host.subagents.describe_call("a", "call_1", SubagentTask("general", "write it"))
+        second = await table.host.subagents.describe_call("b", "call_1", SubagentTask("general", "write it"))
+        again = await table.host.subagents.describe_call("a", "call_1", SubagentTask("general", "write it"))
     assert first is not None
     assert second is not None
     assert (first.subagent_chat_id, second.subagent_chat_id) == ("subagent-call_1", "subagent-call_1-2")
