@@ -110,7 +110,7 @@ class ChatQuestions:
 
 @contextmanager
 def _report_failure() -> Generator[None]:
-    """Log an error of one subscriber within this context. The other subscribers and the chat go on."""
+    """Log an error of one subscriber within this context. The other subscribers and the chat are not affected."""
     try:
         yield
     except Exception:  # noqa: BLE001  # the boundary to a front: a bug there costs one client one message

@@ -3,7 +3,7 @@ nobody uses, and the idle culler of a JupyterHub ends such servers. Without this
 would be lost if no page is open.
 
 It must not know who ends servers. A chat that waits for its user does not count: otherwise one forgotten question would
-keep a server for ever.
+keep a server running without end.
 """
 
 from __future__ import annotations

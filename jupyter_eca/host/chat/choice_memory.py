@@ -57,7 +57,7 @@ class ChoiceMemory:
         """Return what a new chat in a notebook begins with. `chosen` are the settings that were chosen for this chat
         already: they are kept.
 
-        The users are told, once, of a remembered choice that cannot be used now. Raises: NotSaved.
+        The users get a message, once, about a remembered choice that cannot be used now. Raises: NotSaved.
         """
         await self._services.notebook_ids.find_moved(notebook)
         async with self._lock:

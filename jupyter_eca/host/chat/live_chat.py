@@ -226,7 +226,7 @@ class LiveChat:
     parent: str = ""
     """The id of the parent chat, if this is the chat of a subagent; "" for all other chats."""
     under_way: TurnUnderWay | None = None
-    """The turn that goes on now."""
+    """The turn under way."""
     last_answer_choice: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
     rhythm: ChatRhythm = field(default_factory=ChatRhythm)
@@ -266,19 +266,19 @@ class LiveChat:
 
     @property
     def turn(self) -> TurnUnderWay:
-        """The turn that goes on now. Raises: LocalError when there is none."""
+        """The turn under way. Raises: LocalError when there is none."""
         if self.under_way is None:
             raise LocalError("no turn is under way in this chat")
         return self.under_way
 
     @property
     def prompt(self) -> Prompt | None:
-        """The prompt of the turn that goes on now."""
+        """The prompt of the turn under way."""
         return self.under_way.prompt if self.under_way else None
 
     @property
     def bounds(self) -> Bounds:
-        """The limits of the turn that goes on now."""
+        """The limits of the turn under way."""
         return self.prompt.bounds if self.prompt else NO_BOUNDS
 
     @property
@@ -288,17 +288,17 @@ class LiveChat:
 
     @property
     def asked_notebook(self) -> str:
-        """The path of the notebook that the turn which goes on now was asked in; "" for none."""
+        """The path of the notebook in which the turn under way was asked; "" for none."""
         return self.under_way.notebook if self.under_way else ""
 
     @property
     def recorded_turn(self) -> RecordedTurn | None:
-        """How the turn that goes on now is recorded or replayed; None for a turn that is not locked."""
+        """How the turn under way is recorded or replayed; None for a turn that is not locked."""
         return self.under_way.recorded_turn if self.under_way else None
 
     @property
     def replay(self) -> ReplayedTurn | None:
-        """The replay of a recorded turn that goes on now; None if there is none."""
+        """The replay that is under way; None if there is none."""
         return self.recorded_turn.replay if self.recorded_turn else None
 
     @property

@@ -47,10 +47,10 @@ class ReplayedTurn:
     calls: dict[str, RecordedResult | RecordedRejection]
     """Its tool calls, by the ids that they have in this replay."""
     clock: int
-    """The time of the replay in milliseconds since the epoch. It starts in the past and goes on by the recorded
+    """The time of the replay in milliseconds since the epoch. It starts in the past and advances by the recorded
     durations, so that these are shown again."""
     failure: str = ""
-    """Why the replay cannot go on, for the user. Empty while it can."""
+    """Why the replay cannot continue, for the user. Empty while it can."""
     differs: bool = False
     """Whether a call had another output than the recorded one, and the user was not told yet."""
     ended_calls: set[str] = field(default_factory=set[str])

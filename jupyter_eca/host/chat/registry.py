@@ -129,7 +129,7 @@ class Chats:
 
     def is_waiting(self, id: str) -> bool:
         """Return whether a chat, or the chat of one of its subagents, waits for the user: a tool call needs approval, a
-        question needs an answer, or a dialogue goes on."""
+        question needs an answer, or a dialogue is not over."""
         live = self._chats.get(id)
         if live is None:
             return False

@@ -23,7 +23,7 @@ class ChatTasks:
 
     on_failure: Callable[[str, str], None]
     """Called with the id of a chat and a description of the failure, when a task ends with an error. The host sets it
-    before any task is started. The error ends no other task: the other chats go on, whatever one client sent."""
+    before any task is started. The error ends no other task: the other chats continue, whatever one client sent."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         """The tasks are started in `group`, which the host enters when it runs."""
@@ -31,7 +31,7 @@ class ChatTasks:
 
     def start(self, chat: LiveChat, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Start a task of a chat, which runs the coroutine `work`. By its `name` it can be cancelled. An earlier task
-        with this name goes on, but cannot be cancelled by the name any more."""
+        with this name continues, but cannot be cancelled by the name any more."""
         task = chat.tasks[name] = self.start_detached(chat.state.id, name, work)
         task.add_done_callback(lambda done: chat.tasks.pop(name) if chat.tasks.get(name) is done else None)
 

@@ -34,7 +34,7 @@ class CommandPlace:
 
 
 async def find_outside_agent(place: CommandPlace) -> OutsideAgent | None:
-    """Return the outside agent that answers in the chat; None for an agent of ours."""
+    """Return the outside agent that answers in the chat; None for one of our own agents."""
     live = await place.host.chats.load(place.chat)
     return place.host.current.resolved.get_agent(live.choice.agent).outside
 

@@ -1,4 +1,4 @@
-"""The commands about whole chats: `/resume`, which goes on with another chat, and `/export`, which writes a file.
+"""The commands about whole chats: `/resume`, which continues another chat, and `/export`, which writes a file.
 
 `engine.chat.export` formats a chat.
 """

@@ -33,12 +33,12 @@ _NO_RULES: Final = (
 _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
-async def get_prompt_and_tools(place: CommandPlace, *, anew: bool = False) -> PromptAndTools:
-    """Return what the model of the chat gets at the beginning. With `anew` the system prompt is composed again,
+async def get_prompt_and_tools(place: CommandPlace, *, recompose: bool = False) -> PromptAndTools:
+    """Return what the model of the chat gets at the beginning. With `recompose` the system prompt is composed again,
     although one is stored for the chat. Raises: ProviderError when there is no model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.find_model(place.chat))
-    return await host.setups.get_prompt_and_tools(choice, place.chat, place.kernel, anew=anew)
+    return await host.setups.get_prompt_and_tools(choice, place.chat, place.kernel, recompose=recompose)
 
 
 async def init(place: CommandPlace, call: CommandCall) -> CommandReplacement:
@@ -117,7 +117,7 @@ def _describe_new(applying: Iterable[InstructionRule], prompt_and_tools: PromptA
 async def sync_system_prompt(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Compose the system prompt of the chat again, and list what has changed. Raises: ProviderError when there is no
     model."""
-    old, new = await get_prompt_and_tools(place), await get_prompt_and_tools(place, anew=True)
+    old, new = await get_prompt_and_tools(place), await get_prompt_and_tools(place, recompose=True)
     await place.host.system_prompts.save(place.chat, new.pinned)
     lines = _list_section_changes(old.pinned.sections, new.pinned.sections)
     return CommandAnswer("\n".join(["The model is told from now on:", "", *lines]) if lines else _SAME)

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import ToolResult
 
 # The turns that hooks may start one after another. A hook can see in `follow_up_active` that a hook started the turn,
-# but some hooks ignore it and would go on without end.
+# but some hooks ignore it and would continue without end.
 MAX_FOLLOW_UPS: Final = 10
 
-# The tool that asks the user a question. It waits for the user whatever the rules say. So hooks are told that it asks,
-# for example to play a sound (ECA, "preToolCall").
+# The tool that asks the user a question. It waits for the user whatever the rules say. So the input of the hooks says
+# that it asks, for example to play a sound (ECA, "preToolCall").
 _ASK_TOOL: Final = "eca__ask_user"
 
 

@@ -200,9 +200,10 @@ class ChatOperations:
         self._chats.add_fact(chat, MetadataContent(title=title))
         await self._services.store.settle()
 
-    # -- the work of the operations. `_clear` does the work of `clear`, and so on: the public methods explain them.
+    # -- the work of the operations, which the public methods explain
 
     async def _clear(self, id: str, *, messages: bool) -> None:
+        """Do the work of `clear`."""
         async with self._hold_idle(id) as (chat, events):
             if messages:
                 # The event of the title is deleted too: alone, it would look like a turn that never ended. The title
@@ -254,6 +255,7 @@ class ChatOperations:
             self._hooks.forget(live)
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
+        """Do the work of `rollback`."""
         async with self._hold_idle(id) as (chat, events):
             later_events = events[self._find_turn(events, content_id) :]
             turns = {event.turn for event in later_events if event.turn}
@@ -278,6 +280,7 @@ class ChatOperations:
                 self._chats.add_fact(chat, TextContent(text=report))
 
     async def _delete_other_turns(self, id: str, turns: Collection[str]) -> None:
+        """Do the work of `delete_other_turns`."""
         async with self._hold_idle(id) as (chat, events):
             deleted_turns = {event.turn for event in events if event.turn} - set(turns)
             await self._services.checkpoints.forget(id, deleted_turns)
@@ -290,6 +293,7 @@ class ChatOperations:
         return [name for name, tool in tools if tool is None or not (tool.only_reads or tool.makes_checkpoints)]
 
     async def _fork(self, id: str, content_id: str, new_id: str) -> None:
+        """Do the work of `fork`."""
         async with self._hold_idle(id) as (chat, events):
             row = await self._chats.read_row(id)
             title = f"{(row and row.title) or 'Chat'} (fork)"
@@ -297,6 +301,7 @@ class ChatOperations:
             self._chats.add_fact(chat, TextContent(text=describe_fork(title)))
 
     async def _copy(self, id: str, turn: str, new_id: str) -> None:
+        """Do the work of `copy`."""
         async with self._hold_idle(id) as (_, events):
             row = await self._chats.read_row(id)
             await self._branch(id, events, turn, new_id, (row and row.title) or "Chat")
@@ -313,6 +318,7 @@ class ChatOperations:
         self._services.subscribers.show_anew(new_id)
 
     async def _unflag(self, id: str, content_id: str) -> None:
+        """Do the work of `unflag`."""
         async with self._hold_idle(id) as (chat, events):
             await self._cut_events(chat, _find_flags(events, {content_id}))
 

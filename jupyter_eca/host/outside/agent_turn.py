@@ -116,7 +116,7 @@ class ShownCall:
     permission_number: int | None = None
     """The number of the request for permission that waits for an answer; None for none."""
     end: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """Done when the agent has said how the call ended, or when the turn is over."""
+    """Done when the agent has reported how the call ended, or when the turn is over."""
     asked_call: AgentCall | None = None
     """The call as its card shows it; None if the agent has not asked for permission."""
     texts_after: Mapping[Path, str] = field(default_factory=dict["Path", str])
@@ -517,7 +517,7 @@ class AgentTurn:
         try:
             call = await asyncio.shield(shown.end)
         except asyncio.CancelledError:
-            # The engine waits for the end of each call that runs. The agent is told to stop by `OutsideAgents`.
+            # The engine waits for the end of each call that runs. `OutsideAgents` tells the agent to stop.
             await self.is_over.wait()
             call = shown.latest_call
         await self._files.finish(paths, shown.texts_after)

@@ -2,7 +2,7 @@
 the prompts of its chat, stops it, and ends it when it has been idle for a while.
 
 Each chat has a process of its own, in the chat's working directory. When it has ended, the next prompt starts another
-one, which goes on with the earlier session where the agent can. This also works after a restart of our own program.
+one, which continues the earlier session where the agent can. This also works after a restart of our own program.
 This module must not know how calls are shown: `agent_turn.py` does.
 """
 
@@ -371,7 +371,7 @@ class OutsideAgents:
 
     async def _set_chosen_options(self, chat: LiveChat, live: LiveAgent) -> None:
         """Set the values that the user has chosen for the options of a new session. If the agent refuses a value, the
-        user is told once, and the turn continues. Raises: AgentError when the agent has ended."""
+        user gets a message once, and the turn continues. Raises: AgentError when the agent has ended."""
         id, agent = chat.state.id, live.agent
         try:
             chosen = await self.read_waiting_options(chat, agent)
@@ -416,7 +416,7 @@ class OutsideAgents:
 
     async def list_sessions(self, chat: LiveChat, agent: Agent) -> tuple[ListedSession, ...] | None:
         """Return the sessions that an agent has kept for the working directory of a chat, also those that were begun
-        elsewhere. Return None if the agent keeps none that it could go on with.
+        elsewhere. Return None if the agent keeps none that it could continue.
 
         The agent is started for this, and ended again. Raises: AgentError.
         """
@@ -432,7 +432,7 @@ class OutsideAgents:
             session.close()
 
     async def choose_session(self, chat: LiveChat, agent: Agent, session: str) -> None:
-        """Let an agent go on with one of its sessions at the next prompt of a chat. `session` is the agent's id of it.
+        """Let an agent continue one of its sessions at the next prompt of a chat. `session` is the agent's id of it.
         Raises: NotSaved."""
         id = chat.state.id
         self.forget(id)
@@ -468,12 +468,12 @@ class OutsideAgents:
             return None
 
     async def _save_session(self, id: str, live: LiveAgent) -> None:
-        """Store the session of a chat, so that another process can resume it, also after a restart of ours. If this
-        fails, the agent gets some messages twice, or begins a new session."""
+        """Store the session of a chat, so that another process can resume it, also after a restart of our own program.
+        If this fails, the agent gets some messages twice, or begins a new session."""
         if not live.session.id or live.is_forgotten:
             return
         row = AgentSessionRow(live.agent.name, str(live.launch.folder), live.session.id, live.sent_place, live.cost)
-        with suppress(NotSaved):  # the user is told already: the events of the turn cannot be stored either
+        with suppress(NotSaved):  # the user has a message already: the events of the turn cannot be stored either
             await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
     def _start_idle_timer(self, live: LiveAgent) -> None:
@@ -574,7 +574,7 @@ class OutsideAgents:
         return ToolResult("", error=True) if live is None or live.turn is None else await live.turn.run_call(call)
 
     async def call_tool(self, id: str, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Run a tool of ours for the agent of a chat, as a call of its turn. Raises: ToolError."""
+        """Run one of our tools for the agent of a chat, as a call of its turn. Raises: ToolError."""
         try:
             turn = self.find_turn(id)
         except RemoteError as error:

@@ -5,7 +5,7 @@
 
 First SQLite reads each table row by row, on a copy whose header is corrected. Then the pages that SQLite does not reach
 are read one by one (`table_pages`), for events and chats. A chat whose row is lost is made again from its events. The
-indexes and the search are not copied: they are made anew. Everything here blocks.
+indexes and the search are not copied: they are made again. Everything here blocks.
 
 It must not know who has the damaged file open: `store` does, and `opening` decides when this is called.
 """
@@ -142,7 +142,7 @@ def _open_damaged(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.text_factory = _decode_text
     with suppress(sqlite3.Error):
-        db.execute("PRAGMA writable_schema = ON")  # then SQLite goes on after errors in its list of tables
+        db.execute("PRAGMA writable_schema = ON")  # then SQLite continues after errors in its list of tables
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return db
 

@@ -147,7 +147,7 @@ MIGRATIONS: Final = (
     ALTER TABLE checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     ALTER TABLE cell_checkpoints ADD COLUMN review TEXT NOT NULL DEFAULT 'open';
     """,
-    # 16. The sessions of outside agents, which go on after a restart.
+    # 16. The sessions of outside agents, which continue after a restart.
     """
     CREATE TABLE agent_sessions (
         chat TEXT PRIMARY KEY, agent TEXT NOT NULL, folder TEXT NOT NULL, session TEXT NOT NULL,

@@ -8,7 +8,7 @@ then at most one commit is made every 40 ms (`PACE_SECONDS`).
 A damaged file is repaired (`repair`), at the start or when the damage is found.
 
 If a commit fails, because the disk is full or another program locks the file, the events are published without a
-number. They stay here in memory, in their order, until they can be stored. The chats concerned are told when this
+number. They stay here in memory, in their order, until they can be stored. The chats concerned get a message when this
 begins, and when all is stored.
 
 It must not know the engine. `tables` has the statements.
@@ -100,8 +100,8 @@ class Store:
         self._publish = publish
         # What the next commit stores: events, the selections of chats by the id of the chat, and the costs of requests.
         self._pending: list[Event] = []
-        self._selected: dict[str, StoredSelection] = {}
-        self._spent: list[Spending] = []
+        self._queued_selections: dict[str, StoredSelection] = {}
+        self._queued_costs: list[Spending] = []
         # The events that could not be stored, and their chats in the order in which the clients were told.
         self._unsaved: list[Event] = []
         self._unsaved_chats: dict[str, None] = {}
@@ -112,9 +112,9 @@ class Store:
         self._retry_at = 0.0
         # How often this process has repaired the file.
         self._repairs = 0
-        # Set when anything is queued, and when anything is queued that is no piece of an answer.
+        # `_wake` is set when anything is queued, and `_wake_at_once` when it is no piece of an answer.
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._wake_at_once = asyncio.Event()
         # When the last piece of an answer was published, on the loop's clock.
         self._streamed_at = float("-inf")
         # Held during a commit.
@@ -139,7 +139,7 @@ class Store:
             await self._wait_for_work()
             await self._wait_between_pieces()
             self._wake.clear()
-            self._hurry.clear()
+            self._wake_at_once.clear()
             await self.settle()
 
     async def _wait_for_work(self) -> None:
@@ -150,7 +150,7 @@ class Store:
     async def _wait_between_pieces(self) -> None:
         """Wait between two pieces of an answer (`PACE_SECONDS`), unless another kind of event is appended."""
         async with _end_wait_at(self._streamed_at + PACE_SECONDS):
-            await self._hurry.wait()
+            await self._wake_at_once.wait()
 
     async def close(self) -> None:
         """Commit the remaining events, and close the file."""
@@ -172,16 +172,16 @@ class Store:
             self._pending += events
             self._wake.set()
             if not all(map(is_streamed_piece, events)):
-                self._hurry.set()
+                self._wake_at_once.set()
 
     def save_selection(self, chat: str, selected: StoredSelection) -> None:
         """Queue the settings of the next turns of a chat. They are not stored for a chat without a prompt."""
-        self._selected[chat] = selected
+        self._queued_selections[chat] = selected
         self._wake.set()
 
     def record_spending(self, spending: Spending) -> None:
         """Queue the cost of a request. It is committed together with events that are appended at once after it."""
-        self._spent.append(spending)
+        self._queued_costs.append(spending)
         self._wake.set()
 
     def discard(self, chat: str) -> None:
@@ -328,7 +328,7 @@ class Store:
             if self._failure and not retry and asyncio.get_running_loop().time() < self._retry_at:
                 self._unsaved += fresh
                 self._note_unsaved()
-            elif fresh or self._unsaved or self._selected or self._spent:
+            elif fresh or self._unsaved or self._queued_selections or self._queued_costs:
                 fresh = await self._store(fresh)
             if fresh:
                 if is_streamed_piece(fresh[-1]):
@@ -343,14 +343,15 @@ class Store:
         """
         # The first `late` events were published before, without a number.
         events, late = [*self._unsaved, *fresh], len(self._unsaved)
-        selected, self._selected = self._selected, {}
-        spent, self._spent = self._spent, []
+        selected, self._queued_selections = self._queued_selections, {}
+        spent, self._queued_costs = self._queued_costs, []
         try:
             written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, late=late))
         except Exception as error:  # noqa: BLE001  # whatever is wrong with one write, the store must go on for all chats
             if not self._failure:
                 _log.exception("%d events could not be stored in %s", len(events), self._path)
-            self._selected, self._spent = {**selected, **self._selected}, [*spent, *self._spent]
+            self._queued_selections = {**selected, **self._queued_selections}
+            self._queued_costs = [*spent, *self._queued_costs]
             self._unsaved = merge_pieces(events)
             await self._note_failure(str(error))
             return fresh
@@ -377,7 +378,11 @@ class Store:
 
     def _note_unsaved(self) -> None:
         """Tell each chat, once, that something of it is not stored: an event, the selection or a cost."""
-        chats = (*(event.chat for event in self._unsaved), *self._selected, *(spent.chat for spent in self._spent))
+        chats = (
+            *(event.chat for event in self._unsaved),
+            *self._queued_selections,
+            *(spent.chat for spent in self._queued_costs),
+        )
         for chat in chats:
             if chat and chat not in self._unsaved_chats:
                 self._unsaved_chats[chat] = None

@@ -746,15 +746,17 @@ def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
 
 
 class _EventRow(NamedTuple):
-    """The columns of an event, as `Tables.read_events` selects them. See `protocol.event.Event` for the fields.
-    `content`, `aside` and `by` are JSON; an aside is "" for none."""
+    """The columns of an event, as `Tables.read_events` selects them."""
 
+    # The sequence number, the id of the turn, the role, and the time in milliseconds since the epoch.
     seq: int
     turn: str
     role: str
     at: int
+    # JSON. An aside is "" for none.
     content: str
     aside: str
+    # How a turn ended with the event, whether no model reads it (0 or 1), and the person who caused it (JSON).
     outcome: str | None
     local: int
     by: str | None

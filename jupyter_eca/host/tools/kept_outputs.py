@@ -68,7 +68,8 @@ class ChatOutputs:
     """The limits of what the model gets at once."""
 
     async def read(self, id: str, offset: int, limit: int) -> OutputPart:
-        """Return a part of an output that is short enough for the model. See `StoredOutputs.read`."""
+        """Return a part of an output that is short enough for the model: at most `limit` bytes after the byte `offset`.
+        A negative offset counts from the end."""
         size = min(limit, max(self.limits.size_kb * 1_000 - _HEADER_CHARS, 1))
         return await self.outputs.read(self.chat, id, offset, size, self.limits.lines)
 
@@ -100,7 +101,8 @@ class ToolOutputs:
         return id
 
     async def read(self, chat: str, id: str, offset: int, limit: int, lines: int | None = None) -> OutputPart:
-        """Return a part of an output: at most `limit` bytes and `lines` lines after the byte `offset`.
+        """Return a part of an output: at most `limit` bytes and `lines` lines after the byte `offset`. A
+        negative offset counts from the end.
 
         Raises: ToolError when there is no such output, or it was deleted.
         """

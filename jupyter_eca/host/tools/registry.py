@@ -83,7 +83,7 @@ class ToolRegistry:
 
     def set_client_tools(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
         """Set the tools that a client adds to one chat. They replace the ones that it has added before. `owner` is the
-        client, by identity. A call that is running goes on."""
+        client, by identity. A call that is running continues."""
         self._client_tools[chat, owner] = tuple(tools)
         if not tools:
             del self._client_tools[chat, owner]

@@ -112,7 +112,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The seconds after which the user is told that a preview is still under way, which is why no approval is asked for yet.
+# The seconds after which the card of a call says that a preview is still under way. Until it is ready, no approval is
+# asked for.
 PREVIEW_NOTE_SECONDS = 2.0
 
 # What the user sees on the card of the call then.
@@ -603,7 +604,7 @@ class EffectRunner:
 
     def _finish_unstarted_call(self, chat: LiveChat, call: str) -> None:
         """End a call whose task was cancelled before its first step. Such a task runs no code at all, and the engine
-        would wait for the end of the call for ever. In all other cases the call has ended, and nothing happens."""
+        would wait for the end of the call without end. In all other cases the call has ended, and nothing happens."""
         if any(other.id == call and not other.has_ended for other in chat.state.calls):
             self._chats.feed(chat, self._make_end_input(chat, call, ToolResult("", error=True)), late=True)
 

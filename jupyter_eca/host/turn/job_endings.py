@@ -9,12 +9,13 @@ are notes, which the model reads with the first request of that turn.
 The note stays a note, and no turn begins, in these cases:
 
 - Somebody has ended the job, or the server ends. Whoever ended it knows about it.
-- Something else goes on in the chat, or the user has to answer: a question of a command, or a plan.
-- The job was not started by a model of ours in this chat: it is the job of a subagent, of an outside agent or of a
+- The chat is busy with something else, or the user has to answer: a question of a command, or a plan.
+- The job was not started in this chat by one of our own models: it is the job of a subagent, of an outside agent or of
+a
   program.
-- Somebody has stopped a turn since the job began. Then the user does not want the assistant to go on.
+- Somebody has stopped a turn since the job began. Then the user does not want the assistant to continue.
 - Nobody is there who could approve a call.
-- Too many turns have begun by themselves since the user's last message. So the assistant cannot spend money for ever
+- Too many turns have begun by themselves since the user's last message. So the assistant cannot spend money without end
   while nobody looks.
 
 It must not know how a turn begins: `turns` does. `host/notices` writes the texts.

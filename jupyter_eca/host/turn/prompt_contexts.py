@@ -95,7 +95,7 @@ class PromptContexts:
         return PromptMaterials((*found, *changes), place, tuple(await read_materials(surroundings, named)))
 
     async def read_during_turn(self, chat: LiveChat, message: str, contexts: Iterable[ChatContext]) -> list[Material]:
-        """Read the contexts of a message that the user sends while the turn of a chat goes on: those that the client
+        """Read the contexts of a message that the user sends during the turn of a chat: those that the client
         sent, and those that the message mentions."""
         surroundings = self._contexts.build_surroundings(
             chat.state.id, chat.kernel, chat.asked_notebook, chat.known_versions

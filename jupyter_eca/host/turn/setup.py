@@ -153,12 +153,12 @@ class Setups:
                 services.subscribers.warn(problem.text, location)
 
     async def get_prompt_and_tools(
-        self, choice: Choice, chat: str, kernel: Kernel | None = None, *, anew: bool = False
+        self, choice: Choice, chat: str, kernel: Kernel | None = None, *, recompose: bool = False
     ) -> PromptAndTools:
-        """Return the system prompt and the tools that the model gets. With `anew` the system prompt is composed again,
-        although one is stored."""
+        """Return the system prompt and the tools that the model gets. With `recompose` the system prompt is composed
+        again, although one is stored."""
         full_choice = self.fill_defaults(choice)
-        pinned = await self._compose_system_prompt(full_choice, chat, kernel, anew=anew)
+        pinned = await self._compose_system_prompt(full_choice, chat, kernel, recompose=recompose)
         return PromptAndTools(pinned, self._describe_usable_tools(full_choice, chat, kernel, NO_BOUNDS, pinned))
 
     async def _compose_system_prompt(
@@ -169,10 +169,10 @@ class Setups:
         notebook: str | None = None,
         bounds: Bounds = NO_BOUNDS,
         *,
-        anew: bool = False,
+        recompose: bool = False,
     ) -> PinnedPrompt:
-        """Return the system prompt of a turn that is about to begin. With `anew` it is composed again in any case. See
-        `SystemPrompts.compose`."""
+        """Return the system prompt of a turn that is about to begin. With `recompose` it is composed again in any case.
+        See `SystemPrompts.compose`."""
         services, resolved = self._services, self._services.current.resolved
         agent = resolved.get_agent(full_choice.agent)
         if agent.kind == PLAN:
@@ -205,9 +205,9 @@ class Setups:
 
         # What the system prompt depends on: with another one of these it is composed again.
         made_for = "\n".join((agent.name, full_choice.model, full_choice.variant or ""))
-        anew = anew or services.config.chat.auto_sync_system_prompt
+        recompose = recompose or services.config.chat.auto_sync_system_prompt
         owner = self._contexts.find_owner(chat)
-        return await self._prompts.compose(chat, owner, made_for, servers, build_context, anew=anew)
+        return await self._prompts.compose(chat, owner, made_for, servers, build_context, recompose=recompose)
 
     def _list_expected_tools(self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:
         """List the tools of a turn that is about to begin. The tool that fetches rules is listed in any case: whether

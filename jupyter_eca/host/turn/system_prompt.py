@@ -2,7 +2,7 @@
 composed once, stored with the chat, and then not changed by a byte.
 
 Vendors cache the beginning of a request, and a request that begins with other bytes costs the full price. Therefore the
-prompt is composed anew only
+prompt is composed again only
 
 - for another agent, model or variant, because the vendor's cache is another one then, or
 - when the user runs `/sync-system-prompt`, or has set `chat.autoSyncSystemPrompt`.
@@ -49,16 +49,16 @@ class SystemPrompts:
         servers: Collection[tuple[str, str]],
         build_context: Callable[[], InstructionContext],
         *,
-        anew: bool = False,
+        recompose: bool = False,
     ) -> PinnedPrompt:
         """Return the system prompt for the next request, without storing it.
 
-        It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `anew` is
+        It is the stored one if that was composed for the same agent, model and variant (`made_for`), and `recompose` is
         false. `owner` is the chat whose hooks add sections: for a subagent, its parent. `servers` are the names of the
         MCP servers and their instructions. `build_context` is called only if sections must be written.
         """
         stored = await self._read(chat)
-        if anew or stored is None or stored.made_for != made_for:
+        if recompose or stored is None or stored.made_for != made_for:
             return PinnedPrompt(
                 made_for, (*await instructions.list_sections(build_context()), *self._hooks.list_sections(owner))
             )

@@ -134,7 +134,7 @@ class GatewayKernel:
         self.provisioner = _Process()
         """In the place of Jupyter's object for the process of a kernel. Only its `pid` is read."""
         self.language = ""
-        """The programming language in small letters; "" until the kernel has said it."""
+        """The programming language in small letters; "" until the kernel has reported it."""
         self.listener = listener
         self._kernels = kernels
         self._id = id
@@ -146,8 +146,8 @@ class GatewayKernel:
         self._socket: WebSocketClientConnection | None = None  # None while there is no connection
         self._attempt = _Attempt()  # the current attempt to connect, or the next one
         self._wanted = asyncio.Event()  # set when somebody wants the next attempt at once
-        self._status_received = asyncio.Event()  # set when the kernel has said its state on this connection
-        self._is_dead = False  # whether the kernel has ended, as the gateway has said
+        self._status_received = asyncio.Event()  # set when the kernel has reported its state on this connection
+        self._is_dead = False  # whether the kernel has ended, as the gateway has reported
         self._requests: dict[str, _Request] = {}  # by the id of the message
         self._state_requests: set[str] = set()  # the ids of the requests of `kernel_info`
         self._statuses: asyncio.Queue[dict[str, Any]] = asyncio.Queue()  # answers to `kernel_info`
@@ -232,7 +232,7 @@ class GatewayKernel:
         self._is_dead = False
         self.provisioner.pid += 1
         self._status_received.clear()
-        # What the manager knows may be old. Until the kernel has said its state, nothing is sent that runs code.
+        # What the manager knows may be old. Until the kernel has reported its state, nothing is sent that runs code.
         self._set_state("busy")
         if self.listener is not None:
             self.listener.reconnect()
