@@ -100,6 +100,7 @@ def _find_scope(database: Path, options: argparse.Namespace) -> tuple[DataScope,
             return ChatScope(row.id), f"the chat {row.title or row.id!r} with those of its subagents"
         workspaces = rows.list_workspaces()
     folder = Path(options.project).expanduser().resolve()
+    # The same folder may be stored in several forms, one of which may lead over a link.
     folders = tuple(known for known in workspaces if Path(known).resolve() == folder)
     if not folders:
         known = ", ".join(workspaces) or "none"

@@ -32,10 +32,10 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     counts all chats of the user."""
     host = place.host
     account = await host.ledger.read_account(place.chat, now())
-    session = [
+    session_chats = [
         row.id for row in await host.chats.list_rows() if row.updated >= host.started_at and place.may_see(row.id)
     ]
-    totals = [await host.ledger.sum_costs(CostFilter(chat, since=host.started_at)) for chat in session]
+    totals = [await host.ledger.sum_costs(CostFilter(chat, since=host.started_at)) for chat in session_chats]
     rows = [("Last message", account.message)] if account.message.requests else []
     rows += [("This chat", account.chat), ("This session", sum(totals, Total()))]
     rows += [("This notebook", account.notebook)] if account.notebook_path else []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The names that agentskills.io allows. Existing skills may have other names.
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+# The message that the model gets for `/skill-create`.
 _CREATE: Final = """Write the skill `{name}`: the file {path}, with `write_file`. It begins with this front matter:
 
 ---

@@ -73,9 +73,9 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
 
 def _describe_programs(database: Path) -> str:
     """Return which programs have the database open, and what to do about it."""
-    users = ", ".join(_find_programs(database)) or "another program"
+    programs = ", ".join(_find_programs(database)) or "another program"
     return (
-        f"Nothing was deleted: {database} is open in {users}. It would write the chats again. End it (Jupyter, an "
+        f"Nothing was deleted: {database} is open in {programs}. It would write the chats again. End it (Jupyter, an "
         "editor or a kernel), then purge again."
     )
 

@@ -90,7 +90,8 @@ def write_agent(resolved: ResolvedConfig, sources: ConfigSources, params: wire.A
 
 
 def remove_agent(resolved: ResolvedConfig, sources: ConfigSources, seen: wire.SeenFile) -> None:
-    """Remove the file of an agent. Raises: LocalError, ConfigError. See `write_agent`."""
+    """Remove the file of an agent. `seen` is the file as the user has seen it: its name and its digest. Raises:
+    LocalError, ConfigError, see `write_agent`."""
     path = _find_file(sources, ConfigFiles(sources), seen)
     _check_policy(resolved, _read_name(path))
     markdown_files.remove_file(path, seen.digest, sources.folders)
