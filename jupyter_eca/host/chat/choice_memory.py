@@ -79,7 +79,8 @@ class ChoiceMemory:
         return chosen.fill_from(found)
 
     async def remember_model(self, place: ChoicePlace, model: str, variant: str = "", agent: str = "") -> None:
-        """Remember a model, and the variant that the user has chosen with it; "" for none.
+        """Remember a model, and the variant that the user has chosen with it; "" for none. `place` is where they were
+        chosen.
 
         `agent` is the agent of the chat, whose default model this one replaces; "" for the agent of new chats. Raises:
         NotSaved, like all functions that change what is remembered.
@@ -92,13 +93,13 @@ class ChoiceMemory:
             await self._keep(place, chosen)
 
     async def remember_variant(self, place: ChoicePlace, model: str, variant: str, agent: str = "") -> None:
-        """Remember a variant of a model; "" for none. See `remember_model` for `agent`."""
+        """Remember a variant of a model; "" for none. See `remember_model` for `place` and `agent`."""
         async with self._lock:
             defaults = await self._find_defaults(place, agent)
             await self._keep(place, [RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model)])
 
     async def remember_agent(self, place: ChoicePlace, name: str) -> None:
-        """Remember an agent. An agent that does not exist is not remembered."""
+        """Remember an agent, which was chosen at `place`. An agent that does not exist is not remembered."""
         current = self._services.current
         if (agent := current.resolved.agents.get(name)) is not None:
             rights = self._get_defaults(agent).rights

@@ -193,7 +193,8 @@ def find_obstacle(path: str, checkpoints: Sequence[Checkpoint], files: Files) ->
 
 
 def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path]) -> bool:
-    """Write the old content, or remove a file that did not exist. Return whether there was anything to do.
+    """Write the old content `before`, or remove a file that did not exist (None). Return whether there was anything to
+    do.
 
     When a file is removed, the folders around it are removed too, if the turn has made them and they are empty now.
     """

@@ -125,8 +125,8 @@ class ChatOperations:
         )
 
     async def read_earlier_state(self, id: str, before: int) -> tuple[UsageContent | None, TaskDetails | None]:
-        """Return the last usage and the last list of tasks before an event. A client shows them although it has only
-        the newest page of a chat."""
+        """Return the last usage and the last list of tasks before the event with the sequence number `before`. A client
+        shows them although it has only the newest page of a chat."""
 
         def read(tables: Tables) -> tuple[UsageContent | None, TaskDetails | None]:
             """Read both in one visit to the thread of the store."""

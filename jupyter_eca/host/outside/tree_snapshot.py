@@ -67,8 +67,8 @@ def take_snapshot(folder: Path, skipped: Collection[Path]) -> Snapshot:
 
 
 def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collection[Path]) -> list[CommandChange]:
-    """Return the files that were changed since the snapshot. If the folder has more files than are noted, a file that
-    was not noted is not known to be new."""
+    """Return the files that were changed since the snapshot `before` was taken. If the folder has more files than are
+    noted, a file that was not noted is not known to be new."""
     changed: list[CommandChange] = []
     seen: set[Path] = set()
     is_whole = len(before) < MAX_FILES

@@ -53,13 +53,13 @@ class Choices:
         """Forget the choices that replaced a default, because the user has configured this default after them."""
         self._db.execute("DELETE FROM choices WHERE name = ? AND replaced = ?", (name, default))
 
-    def move(self, before: str, after: str) -> None:
+    def move(self, old_path: str, new_path: str) -> None:
         """Let a notebook, or all notebooks of a folder, keep their choices under a new path. The choices that a
         notebook at the new path had before are forgotten."""
         with transaction(self._db):
-            choices = self._list_below(before)
-            moved = [replace(choice, notebook=after + choice.notebook.removeprefix(before)) for choice in choices]
-            self.forget(before)
+            choices = self._list_below(old_path)
+            moved = [replace(choice, notebook=new_path + choice.notebook.removeprefix(old_path)) for choice in choices]
+            self.forget(old_path)
             for path in {choice.notebook for choice in moved}:
                 self.forget(path)
             for choice in moved:

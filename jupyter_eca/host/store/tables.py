@@ -294,19 +294,19 @@ class Tables:
         return self._db.execute(query, (chat,)).fetchone()[0]
 
     def read_last_usage(self, chat: str, before: int) -> UsageContent | None:
-        """Return the last usage before an event, None when there is none."""
+        """Return the last usage before the event with the sequence number `before`, None when there is none."""
         contents = (event.content for event in self._find_backwards(chat, before, _IS_USAGE))
         return next((content for content in contents if isinstance(content, UsageContent)), None)
 
     def read_last_tasks(self, chat: str, before: int) -> TaskDetails | None:
-        """Return the last list of tasks before an event, None when there is none."""
+        """Return the last list of tasks before the event with the sequence number `before`, None when there is none."""
         for event in self._find_backwards(chat, before, _IS_TASKS):
             if isinstance(event.content, ToolCalledContent) and isinstance(event.content.details, TaskDetails):
                 return event.content.details
         return None
 
     def _find_backwards(self, chat: str, before: int, condition: str) -> Iterator[Event]:
-        """Yield the events before an event for which a condition is true, the newest first."""
+        """Yield the events before the sequence number `before` for which a condition is true, the newest first."""
         query = f"SELECT seq FROM events WHERE chat = ? AND seq < ? AND {condition} ORDER BY seq DESC"  # noqa: S608
         for (seq,) in self._db.execute(query, (chat, before)):
             yield self.read_events(chat, seq - 1, seq + 1)[0]
@@ -551,18 +551,18 @@ class Tables:
         (kept,) = self._db.execute("SELECT id FROM notebook_ids WHERE workspace = ? AND notebook = ?", key).fetchone()
         return kept
 
-    def move_notebook(self, before: str, after: str, real_paths: tuple[str, str]) -> None:
+    def move_notebook(self, old_path: str, new_path: str, real_paths: tuple[str, str]) -> None:
         """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path, with what can be undone
-        in it and with its costs. `before` and `after` are paths of Jupyter's contents, and `real_paths` are both
+        in it and with its costs. `old_path` and `new_path` are paths of Jupyter's contents, and `real_paths` are both
         as absolute paths of files."""
         of_workspace = "workspace = ?1"
         of_chats = "chat IN (SELECT id FROM chats WHERE workspace = ?1)"
         with transaction(self._db):
             for table, column, condition, (old, new), separator in (
-                ("chats", "notebook", of_workspace, (before, after), "/"),
-                ("asked_in", "notebook", of_workspace, (before, after), "/"),
-                ("notebook_ids", "notebook", of_workspace, (before, after), "/"),
-                ("cell_checkpoints", "path", of_chats, (before, after), "/"),
+                ("chats", "notebook", of_workspace, (old_path, new_path), "/"),
+                ("asked_in", "notebook", of_workspace, (old_path, new_path), "/"),
+                ("notebook_ids", "notebook", of_workspace, (old_path, new_path), "/"),
+                ("cell_checkpoints", "path", of_chats, (old_path, new_path), "/"),
                 ("checkpoints", "path", of_chats, real_paths, os.sep),
                 ("spending", "notebook", of_chats, real_paths, os.sep),
             ):
@@ -647,12 +647,12 @@ class Tables:
             (CHANGED, chat, turn, path, digest, UNKEPT),
         )
 
-    def record_digest(self, chat: str, turn: str, path: str, after: str) -> None:
+    def record_digest(self, chat: str, turn: str, path: str, digest: str) -> None:
         """Note the digest of a file after a turn has changed it."""
         self._db.execute(
             "UPDATE checkpoints SET after = ? WHERE chat = ? AND turn = ? AND path = ?"
             " AND coalesce(after, '') NOT IN (?, ?)",
-            (after, chat, turn, path, UNKEPT, CHANGED),
+            (digest, chat, turn, path, UNKEPT, CHANGED),
         )
 
     def list_checkpoints(self, chat: str) -> list[Checkpoint]:

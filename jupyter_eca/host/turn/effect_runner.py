@@ -612,7 +612,8 @@ class EffectRunner:
         self, chat: LiveChat, effect: RunTool, reporter: Reporter, known: KnownVersions
     ) -> ToolResult:
         """Run a tool call, and return its result. An error of the tool becomes a result too. In a replay, return the
-        recorded result, unless the tool must run again (`Tool.runs_on_replay`)."""
+        recorded result, unless the tool must run again (`Tool.runs_on_replay`). `known` remembers the versions of files
+        and cells that the result shows."""
         name, replay = effect.tool.name, chat.replay
         if self._outside.owns(chat, effect.call):
             return await self._outside.run_call(chat, effect.call)
