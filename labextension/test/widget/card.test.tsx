@@ -110,7 +110,7 @@ test('a waiting call is shown with its diff and its buttons, and disappears when
   expect(html).toContain('x = 2');
   const names = [...html.matchAll(/<button[^>]*eca-Button[^>]*>([^<]*)</g)].map(([, name]) => name);
   // Rules are not written through a kernel.
-  expect(names).toEqual(['Approve', 'Approve for session: edit_file in the top folder', 'Reject…', 'Stop']);
+  expect(names).toEqual(['Approve', 'Approve for session: edits of files in the top folder', 'Reject…', 'Stop']);
   kernel.content(RAN);
   expect(shown(session)).toBe('');
 });
