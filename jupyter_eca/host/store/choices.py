@@ -14,20 +14,22 @@ from jupyter_eca.engine.chat.remembered_choices import ChoiceName, RememberedCho
 from jupyter_eca.host.store.connection import transaction
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
+
+    from jupyter_eca.host.store.connection import DatabaseConnection
 
 # `replaced` is the configured default that was replaced by the choice. `rights` identifies what a chosen agent may do.
 _INSERT: Final = (
-    "INSERT OR REPLACE INTO choices (workspace, notebook, name, replaced, model, value, rights)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO choices (workspace, notebook, name, replaced, model, value, rights) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (workspace, notebook, name, replaced, model)"
+    " DO UPDATE SET value = excluded.value, rights = excluded.rights"
 )
 
 
 class Choices:
     """Reads and writes the choices of the user in one workspace."""
 
-    def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+    def __init__(self, db: DatabaseConnection, workspace: str) -> None:
         """`workspace` is the folder that identifies the workspace, see `Store`."""
         self._db = db
         self._workspace = workspace

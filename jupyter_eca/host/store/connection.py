@@ -1,24 +1,74 @@
 """Owns the connection to the database: it cleans the parameters of every statement, and has the transactions.
 
-It must not know a table.
+It must not know a table. `dialect` has the SQL that differs between databases.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from jupyter_eca.host.store.dialect import SQLITE, SqlDialect
 from jupyter_eca.protocol.base import replace_half_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+
+class DatabaseCursor(Protocol):
+    """The result of a statement. It is the part of Python's database API that this room uses."""
+
+    @property
+    def rowcount(self) -> int: ...
+    @property
+    def description(self) -> Sequence[Sequence[Any]] | None: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class DatabaseConnection(Protocol):
+    """A connection to a database of chats. A statement outside of `transaction` is committed by itself."""
+
+    dialect: ClassVar[SqlDialect]
+    """The SQL that differs from that of other databases."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> DatabaseCursor:
+        """Run a statement. Its parameters are written as `?`."""
+        ...
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> object:
+        """Run a statement once for each row of parameters."""
+        ...
+
+    def insert(self, sql: str, parameters: Any, key: str, /) -> int:
+        """Run an INSERT of one row, and return the number that the database has given to its column `key`."""
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction that writes. It waits until no other connection writes."""
+        ...
+
+    def commit(self) -> None:
+        """End a transaction, and keep what it has written."""
+        ...
+
+    def roll_back(self) -> None:
+        """End a transaction, and leave everything as it was before."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
 
 
 class StoreConnection(sqlite3.Connection):
     """Replaces half surrogate pairs in all parameters by a replacement character, because SQLite cannot store them.
     They come from names of files or from output of programs. A search for such a text finds it, because the search
     replaces them too."""
+
+    dialect: ClassVar[SqlDialect] = SQLITE
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Run a statement with parameters that SQLite can store."""
@@ -32,6 +82,18 @@ class StoreConnection(sqlite3.Connection):
         """Run a statement once for each row of parameters."""
         return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
 
+    def insert(self, sql: str, parameters: Any, key: str, /) -> int:  # noqa: ARG002  # the number of a row is its key
+        return self.execute(sql, parameters).lastrowid or 0
+
+    def begin(self) -> None:
+        self.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        self.execute("ROLLBACK")
+
 
 def make_damage_error(message: str) -> sqlite3.DatabaseError:
     """Return the error that SQLite raises for a damaged file."""
@@ -41,12 +103,12 @@ def make_damage_error(message: str) -> sqlite3.DatabaseError:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Generator[None]:
+def transaction(db: DatabaseConnection) -> Generator[None]:
     """Commit the statements within this context together, or none of them if one fails."""
-    db.execute("BEGIN IMMEDIATE")
+    db.begin()
     try:
         yield
     except BaseException:
-        db.execute("ROLLBACK")
+        db.roll_back()
         raise
-    db.execute("COMMIT")
+    db.commit()

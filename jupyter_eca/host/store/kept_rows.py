@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+    from jupyter_eca.host.store.connection import DatabaseConnection, StoreConnection
     from jupyter_eca.host.store.rows import ChatRow
     from jupyter_eca.protocol.event import Event
 
@@ -63,23 +64,25 @@ class Ownership:
     """The column with the folder of a workspace; "" for none."""
     path: str = ""
     """A column with a real path: a row belongs to a workspace that contains the path; "" for none."""
+    order: str = "rowid"
+    """The column with the numbers that the database gives to rows, in the order in which they are made."""
 
 
 OWNERSHIP: Final = {
     "chats": Ownership("chats", chat="id", workspace="workspace"),
-    "events": Ownership("events", chat="chat"),
-    "checkpoints": Ownership("files as they were before a change", chat="chat"),
-    "cell_checkpoints": Ownership("changes of cells", chat="chat"),
+    "events": Ownership("events", chat="chat", order="seq"),
+    "checkpoints": Ownership("files as they were before a change", chat="chat", order="id"),
+    "cell_checkpoints": Ownership("changes of cells", chat="chat", order="id"),
     "system_prompts": Ownership("system prompts", chat="chat"),
     "notes": Ownership("notes of clients", chat="chat", workspace="workspace"),
     "asked_in": Ownership("links to notebooks", chat="chat", workspace="workspace"),
     "agent_sessions": Ownership("sessions of outside agents", chat="chat"),
     "agent_options": Ownership("options of outside agents", chat="chat"),
     # A row stays when its chat is deleted in the usual way. Then only the path of its notebook says where it belongs.
-    "spending": Ownership("costs of requests", chat="chat", path="notebook"),
+    "spending": Ownership("costs of requests", chat="chat", path="notebook", order="id"),
     "notebook_ids": Ownership("ids of notebooks", workspace="workspace"),
     "choices": Ownership("choices for new chats", workspace="workspace"),
-    "messages": Ownership("", chat="chat"),
+    "messages": Ownership("", chat="chat", order="id"),
     "indexed_chats": Ownership("", chat="chat"),
     "counters": Ownership(""),
 }
@@ -93,12 +96,11 @@ _IN_USE: Final = "{path} is open in another program."
 # The columns that have JSON.
 _JSON_COLUMNS: Final = frozenset({"content", "aside", "undo", "sources", "order", "decided", "sections"})
 
-# Conditions for a column: the value is in a JSON list, or is the id of no chat.
-_LISTED: Final = "IN (SELECT value FROM json_each(?))"
+# A condition for a column: the value is the id of no chat.
 _UNKNOWN_CHAT: Final = "NOT IN (SELECT id FROM chats)"
 
 # The chats of a scope with those of all subagents below them. `first` is a query for the chats to begin with, in which
-# `?1` is the chat, or the list of folders.
+# the parameter is the chat, or the list of folders.
 _SCOPED_CHATS: Final = """
     WITH RECURSIVE scoped(id) AS ({first} UNION SELECT chats.id FROM chats JOIN scoped ON chats.parent = scoped.id)
     SELECT id FROM scoped
@@ -108,7 +110,7 @@ _SCOPED_CHATS: Final = """
 class KeptRows:
     """The rows that belong to a scope. `db` is used by this object alone."""
 
-    def __init__(self, db: sqlite3.Connection, scope: DataScope) -> None:
+    def __init__(self, db: DatabaseConnection, scope: DataScope) -> None:
         self._db = db
         self._scope = scope
         self._tables = Tables(db, "", "")
@@ -141,11 +143,11 @@ class KeptRows:
             where, parameters = f"{_quote(column)} = ?", (chat,)
         elif chat is not None and column:
             where = f"({where}) AND {_quote(column)} {_UNKNOWN_CHAT}"
-        cursor = self._db.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY rowid", parameters)  # noqa: S608  # ours
-        names = [name for name, *_ in cursor.description]
-        return [
-            {name: _decode(name, value) for name, value in zip(names, row, strict=True)} for row in cursor.fetchall()
-        ]
+        order = OWNERSHIP[table].order
+        cursor = self._db.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY {order}", parameters)  # noqa: S608  # ours
+        names = [name for name, *_ in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return [{name: _decode(name, value) for name, value in row.items() if name != "rowid"} for row in rows]
 
     def delete(self) -> None:
         """Delete all rows of the scope in one transaction, and their entries in the index of the search."""
@@ -168,9 +170,9 @@ class KeptRows:
         """Return the ids of the chats of the scope."""
         match self._scope:
             case ChatScope(chat=chat):
-                query, parameters = _SCOPED_CHATS.format(first="SELECT ?1"), (chat,)
+                query, parameters = _SCOPED_CHATS.format(first="SELECT ?"), (chat,)
             case WorkspaceScope(folders=folders):
-                first = "SELECT id FROM chats WHERE workspace IN (SELECT value FROM json_each(?1))"
+                first = f"SELECT id FROM chats WHERE workspace {self._db.dialect.listed}"  # noqa: S608  # words of ours
                 query, parameters = _SCOPED_CHATS.format(first=first), (json.dumps(folders),)
             case UserScope():
                 query, parameters = "SELECT id FROM chats", ()
@@ -181,15 +183,15 @@ class KeptRows:
         where, parameters = self._build_condition(table)
         return self._db.execute(f"SELECT count(*) FROM {table} WHERE {where}", parameters).fetchone()[0]  # noqa: S608  # ours
 
-    def _build_condition(self, table: str) -> tuple[str, tuple[str, ...]]:
+    def _build_condition(self, table: str) -> tuple[str, tuple[str | int, ...]]:
         """Return the condition that selects the rows of the scope in a table, and its parameters."""
         ownership = OWNERSHIP[table]
         if isinstance(self._scope, UserScope):
-            return "1", ()
+            return "1 = 1", ()
         conditions: list[str] = []
-        parameters: list[str] = []
+        parameters: list[str | int] = []
         if ownership.chat:
-            conditions.append(f"{_quote(ownership.chat)} {_LISTED}")
+            conditions.append(f"{_quote(ownership.chat)} {self._db.dialect.listed}")
             parameters.append(json.dumps(self._list_ids()))
         for folder in self._scope.folders if isinstance(self._scope, WorkspaceScope) else ():
             if ownership.workspace:
@@ -200,8 +202,8 @@ class KeptRows:
                     f"{_quote(ownership.chat)} {_UNKNOWN_CHAT} AND substr({ownership.path}, 1, ?) IN (?, ?)"
                 )
                 beginning = folder.rstrip("/\\")
-                parameters += (str(len(beginning) + 1), f"{beginning}/", f"{beginning}\\")
-        return " OR ".join(f"({condition})" for condition in conditions) or "0", tuple(parameters)
+                parameters += (len(beginning) + 1, f"{beginning}/", f"{beginning}\\")
+        return " OR ".join(f"({condition})" for condition in conditions) or "1 = 0", tuple(parameters)
 
 
 def _quote(column: str) -> str:
@@ -241,7 +243,7 @@ def open_rows_exclusively(path: Path, scope: DataScope) -> Generator[KeptRows]:
         yield KeptRows(db, scope)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> StoreConnection:
     """Open the database. Raises: ConfigError; sqlite3.Error."""
     try:
         return connect(path)
@@ -249,7 +251,7 @@ def _open(path: Path) -> sqlite3.Connection:
         raise ConfigError(_describe(path, error)) from error
 
 
-def _lock_exclusively(db: sqlite3.Connection, path: Path) -> None:
+def _lock_exclusively(db: StoreConnection, path: Path) -> None:
     """Lock the database, so that no other connection can use it. Raises: BusyError when another one has it open.
 
     SQLite leaves write-ahead logging only if no other connection has the file open, even an idle one. The next

@@ -17,6 +17,7 @@ This module must not know threads, see `store`, nor what is shown of a message.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,8 @@ from jupyter_eca.protocol.content import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from jupyter_eca.host.store.connection import DatabaseConnection
 
 TOKENIZER: Final = "trigram"
 
@@ -53,10 +56,8 @@ _REBUILD: Final = "INSERT INTO message_index (message_index) VALUES ('rebuild')"
 # the system, only questions to the user are found, with their answers.
 _SELECT_TEXTS: Final = """
     SELECT seq, turn, role, outcome IS NOT NULL,
-        CASE WHEN (role IN (?1, ?2) OR json_extract(content, '$.question'))
-                AND turn != '' AND json_extract(content, '$.type') = 'text'
-            THEN json_extract(content, '$.text') END
-    FROM events WHERE chat = ?3 AND seq > ?4 ORDER BY seq
+        CASE WHEN {is_text} AND turn != '' AND (role IN (?, ?) OR {is_question}) THEN content END
+    FROM events WHERE chat = ? AND seq > ? ORDER BY seq
 """
 
 _SELECT_STALE: Final = """
@@ -81,9 +82,11 @@ class MessageIndex:
     """Indexes and finds the messages of the chats of a workspace. Chats of subagents are not listed, so they are not
     found either."""
 
-    def __init__(self, db: sqlite3.Connection, workspace: str) -> None:
+    def __init__(self, db: DatabaseConnection, workspace: str) -> None:
         """`workspace` is the folder that identifies the workspace, see `Store`. Deleting needs none: "" is enough."""
         self._db = db
+        dialect = db.dialect
+        self._select_texts = _SELECT_TEXTS.format(is_text=dialect.has_type("text"), is_question=dialect.is_question)
         self._workspace = workspace
 
     def list_stale(self) -> list[str]:
@@ -94,7 +97,10 @@ class MessageIndex:
         """Index the new messages of a chat. The messages of a running turn are indexed again at the next call."""
         row = self._db.execute("SELECT seq FROM indexed_chats WHERE chat = ?", (chat,)).fetchone()
         indexed = row[0] if row else 0
-        events = self._db.execute(_SELECT_TEXTS, (Role.USER, Role.ASSISTANT, chat, indexed)).fetchall()
+        events = [
+            (*event, None if content is None else _read_text(content))
+            for *event, content in self._db.execute(self._select_texts, (Role.USER, Role.ASSISTANT, chat, indexed))
+        ]
         if not events:
             return
         messages = list(_join_pieces(events))
@@ -106,7 +112,11 @@ class MessageIndex:
                 "INSERT INTO messages (chat, first, last, text) VALUES (?, ?, ?, ?)",
                 [(chat, *message) for message in messages],
             )
-            self._db.execute("INSERT OR REPLACE INTO indexed_chats VALUES (?, ?)", (chat, _find_last_settled(events)))
+            self._db.execute(
+                "INSERT INTO indexed_chats (chat, seq) VALUES (?, ?)"
+                " ON CONFLICT (chat) DO UPDATE SET seq = excluded.seq",
+                (chat, _find_last_settled(events)),
+            )
             if has_index:
                 self._db.execute(_FILL)
 
@@ -116,7 +126,7 @@ class MessageIndex:
         `words` are case-folded. `%` and `_` in them also match other characters. So with such words, all messages that
         may contain them are returned, the newest first, and the caller compares again.
         """
-        condition = " AND ".join(["text LIKE ?"] * len(words))
+        condition = " AND ".join([self._db.dialect.contains] * len(words))
         if self._has_index:
             # Another program, whose SQLite has no FTS5, may have added messages.
             self._db.execute(_FILL)
@@ -142,10 +152,10 @@ class MessageIndex:
     def read_text(self, message: FoundMessage) -> str:
         """Return the text of a message as it was written."""
         rows = self._db.execute(
-            "SELECT json_extract(content, '$.text') FROM events WHERE chat = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+            "SELECT content FROM events WHERE chat = ? AND seq BETWEEN ? AND ? ORDER BY seq",
             (message.chat, message.first, message.last),
         )
-        return "".join(text for (text,) in rows)
+        return "".join(_read_text(content) for (content,) in rows)
 
     def forget(self, chat: str) -> None:
         """Delete all messages of a chat, because events of it are deleted. The caller has begun a transaction. The
@@ -175,6 +185,8 @@ class MessageIndex:
     @cached_property
     def _has_index(self) -> bool:
         """Whether this SQLite can use the FTS5 index. It is created if needed."""
+        if not self._db.dialect.has_full_text_index:
+            return False
         try:
             self._db.execute(_CREATE.format(tokenizer=TOKENIZER))
             # Another program with a better SQLite may have created it.
@@ -184,6 +196,11 @@ class MessageIndex:
                 raise
             return False
         return True
+
+
+def _read_text(content: str) -> str:
+    """Return the text of a content, which is JSON."""
+    return json.loads(content)["text"]
 
 
 def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:

@@ -31,6 +31,8 @@ from jupyter_eca.host.store.schema import connect
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jupyter_eca.host.store.connection import StoreConnection
+
 _log = logging.getLogger(__name__)
 
 # The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
@@ -47,7 +49,7 @@ _UNWRITABLE_ERRNO: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, er
 class OpenedStore:
     """A database that is open."""
 
-    db: sqlite3.Connection
+    db: StoreConnection
     """The connection to it."""
     path: Path
     """The file that is open. It may be another file than the requested one."""

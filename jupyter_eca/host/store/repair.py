@@ -35,6 +35,8 @@ from jupyter_eca.protocol.content import Role
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jupyter_eca.host.store.connection import StoreConnection
+
 _log = logging.getLogger(__name__)
 
 # The tables whose rows are made from the rows of other tables.
@@ -262,7 +264,7 @@ def _add_lost_rows(data: bytes, target: sqlite3.Connection, *, only_known: bool)
     )
 
 
-def _complete_chats(db: sqlite3.Connection, workspace: str) -> None:
+def _complete_chats(db: StoreConnection, workspace: str) -> None:
     """Make the rows of chats that have only events."""
     with transaction(db):
         db.execute(

@@ -201,7 +201,7 @@ one that was released."""
 BUSY_SECONDS = 5.0
 
 
-def connect(path: Path, version: int | None = None) -> sqlite3.Connection:
+def connect(path: Path, version: int | None = None) -> StoreConnection:
     """Open the database, create it if needed, and run the missing migrations. With `version`, it gets only that many of
     the first migrations.
 

@@ -10,8 +10,9 @@ from operator import add
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
+
+    from jupyter_eca.host.store.connection import DatabaseConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Total:
         return Total(*map(add, astuple(self), astuple(other)))
 
 
-def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
+def add_spending(db: DatabaseConnection, spent: Sequence[Spending]) -> None:
     """Store the costs of requests."""
     db.executemany(
         "INSERT INTO spending (at, chat, turn, notebook, model, tokens_in, tokens_cached, tokens_out, cost)"
@@ -83,7 +84,7 @@ def add_spending(db: sqlite3.Connection, spent: Sequence[Spending]) -> None:
     )
 
 
-def sum_spending(db: sqlite3.Connection, cost_filter: CostFilter) -> Total:
+def sum_spending(db: DatabaseConnection, cost_filter: CostFilter) -> Total:
     """Return the sum over the requests that `cost_filter` selects."""
     conditions = (
         ("at >= ?", cost_filter.since),
@@ -94,6 +95,6 @@ def sum_spending(db: sqlite3.Connection, cost_filter: CostFilter) -> Total:
     bounds = {bound: value for bound, value in conditions if value is not None}
     where = " AND ".join(bounds)
     tokens = ", ".join(f"coalesce(sum({name}), 0)" for name in ("tokens_in", "tokens_cached", "tokens_out"))
-    figures = f"count(*), {tokens}, total(cost), count(*) - count(cost)"
+    figures = f"count(*), {tokens}, coalesce(sum(cost), 0.0), count(*) - count(cost)"
     select = f"SELECT {figures} FROM spending WHERE {where}"  # noqa: S608  # words of ours
     return Total(*db.execute(select, tuple(bounds.values())).fetchone())

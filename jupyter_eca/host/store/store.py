@@ -1,9 +1,9 @@
-"""Owns the store: it commits the events of chats to SQLite and publishes them, and it reads them again by number.
+"""Owns the store: it commits the events of chats to a database and publishes them, and reads them again by number.
 
 An event is committed before any client is shown it. So all that was shown is still there after a crash of the server.
-All SQLite work runs on one thread. Events that are appended during a commit are committed together by the next one.
-Pieces of an answer that follow each other become one event: the first piece is committed and published at once, and
-then at most one commit is made every 40 ms (`PACE_SECONDS`).
+All work of the database runs on one thread. Events that are appended during a commit are committed together by the next
+one. Pieces of an answer that follow each other become one event: the first piece is committed and published at once,
+and then at most one commit is made every 40 ms (`PACE_SECONDS`).
 
 A damaged file is repaired (`repair`), at the start or when the damage is found.
 
@@ -11,16 +11,13 @@ If a commit fails, because the disk is full or another program locks the file, t
 number. They stay here in memory, in their order, until they can be stored. The chats concerned get a message when this
 begins, and when all is stored.
 
-It must not know the engine. `tables` has the statements.
+It must not know the engine, nor which program keeps the rows: `database` does. `tables` has the statements.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -28,8 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.store import schema
-from jupyter_eca.host.store.opening import is_damage, open_store
-from jupyter_eca.host.store.repair import is_database_damaged, repair
+from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
@@ -55,22 +51,10 @@ LAST_RETRY_SECONDS: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 RETRY_BUSY_SECONDS: Final = 0.2
 
-# The most times that a process repairs its file. If it is damaged again and again, the disk is broken.
-_MAX_REPAIRS: Final = 3
-
 _UNTIL_SAVED: Final = "Until it is saved, it is only in memory, and no new prompt is accepted."
 
 # A process has a number with fewer digits. A damaged row may have any text in its place.
 _PID_DIGITS: Final = 11
-
-# What the user can do, by a part of SQLite's message.
-_ADVICE: Final = {
-    "locked": "Another program is using the file: end it, or wait.",
-    "full": "The disk is full: free some space.",
-    "readonly": "The file cannot be written: check its permissions.",
-    "disk I/O": "The disk does not work: check it, and the space on it.",
-    "malformed": "The file is damaged: end all programs that use it, then restore or move it away.",
-}
 
 
 class Store:
@@ -80,8 +64,9 @@ class Store:
     def __init__(self, path: Path, workspace: str, publish: Callable[[list[Event]], None]) -> None:
         """`path` is the file of the database. `publish` is called on the event loop with the committed events, in order
         and with their `seq`."""
-        self.owner: Final = f"{os.getpid()}:{time.time_ns()}"
-        """The mark of this process: its number, and when it has opened the store. See `is_alive`."""
+        self._database = make_database(path, workspace)
+        self.owner: Final = self._database.owner
+        """The mark of this process, see `is_alive`."""
         self.workspace: Final = workspace
         """The folder that identifies the workspace."""
         self.on_unsaved: Callable[[str, str], None] = _ignore
@@ -94,8 +79,7 @@ class Store:
         """What was wrong with the file since this process has opened it, and what to do next, for the user."""
         self.on_refused: Callable[[str, str], None] = _ignore
         """Called with the id of a chat and the reason when one of its events can never be stored."""
-        self._path = path
-        self.files: Final = frozenset(path.with_name(f"{path.name}{end}").resolve() for end in ("", "-wal", "-shm"))
+        self.files: Final = self._database.files
         """The files of the database."""
         self._publish = publish
         # What the next commit stores: events, the selections of chats by the id of the chat, and the costs of requests.
@@ -110,8 +94,6 @@ class Store:
         self._failure = ""
         self._failures = 0
         self._retry_at = 0.0
-        # How often this process has repaired the file.
-        self._repairs = 0
         # `_wake` is set when anything is queued, and `_wake_at_once` when it is no piece of an answer.
         self._wake = asyncio.Event()
         self._wake_at_once = asyncio.Event()
@@ -125,13 +107,17 @@ class Store:
         """Open the database, see `opening`. Raises: ConfigError, with the path of the file, when it cannot be used and
         nothing can take its place."""
         await self._run(self._open)
-        if self._opened.warning:
-            self.warnings.append(self._opened.warning)
+        if self._database.warning:
+            self.warnings.append(self._database.warning)
 
     def _open(self) -> None:
         """Open the database. It blocks."""
-        self._opened = open_store(self._path, self.workspace)
-        self._tables = Tables(self._opened.db, self.workspace, self.owner)
+        self._database.open()
+        self._use_connection()
+
+    def _use_connection(self) -> None:
+        """Read and write over the connection that the database has now."""
+        self._tables = Tables(self._database.db, self.workspace, self.owner)
 
     async def run(self) -> None:
         """Commit and publish the appended events, until this is cancelled."""
@@ -153,17 +139,17 @@ class Store:
             await self._wake_at_once.wait()
 
     async def close(self) -> None:
-        """Commit the remaining events, and close the file."""
+        """Commit the remaining events, and close the database."""
         await self._commit(retry=True)
         if self._unsaved:
             _log.error(
                 "%d events of the chats %s are lost: they could not be stored in %s (%s)",
                 len(self._unsaved),
                 ", ".join(self._unsaved_chats),
-                self._path,
+                self._database.name,
                 self._failure,
             )
-        await self._run(self._opened.close)
+        await self._run(self._database.close)
         self._thread.shutdown()
 
     def append(self, events: Sequence[Event]) -> None:
@@ -229,8 +215,8 @@ class Store:
         """Return why a chat cannot be stored now, and what to do about it; "" when all of it is stored."""
         if chat not in self._unsaved_chats:
             return ""
-        if self._opened.temporary is not None and not self._failure:
-            return f"{self._opened.warning} `/export` keeps this chat."
+        if self._database.is_temporary and not self._failure:
+            return f"{self._database.warning} `/export` keeps this chat."
         return f"{self._explain(self._failure)} {_UNTIL_SAVED}"
 
     async def read_chat(self, chat: str) -> ChatRow | None:
@@ -242,26 +228,26 @@ class Store:
         return await self._use(lambda tables: tables.list_chats())
 
     async def inspect(self) -> None:
-        """Read the whole file, and repair it if it is damaged: not every damage shows in what is read daily. See
+        """Read the whole database, and repair it if it is damaged: not every damage shows in what is read daily. See
         `warnings`. Raises: NotSaved."""
-        if await self._use(lambda _: is_database_damaged(self._opened.db)):
+        if await self._use(lambda _: self._database.has_damage()):
             await self._repair()
 
     async def _use(self, work: Callable[[Tables], T]) -> T:
-        """See `_use_repaired`. Raises: NotSaved in place of an error of SQLite."""
+        """See `_use_repaired`. Raises: NotSaved in place of an error of the database."""
         try:
             return await self._use_repaired(work)
-        except sqlite3.Error as error:
+        except self._database.errors as error:
             raise NotSaved(self._explain(str(error))) from error
 
     async def _use_repaired(self, work: Callable[[Tables], T]) -> T:
-        """Run a function with the tables on their thread. If the file is damaged, repair it and run the function again.
-        Raises: sqlite3.Error."""
+        """Run a function with the tables on their thread. If the database is damaged, repair it and run the function again.
+        Raises: an error of the database."""
         try:
             return await self._run(partial(self._run_with_tables, work))
-        except sqlite3.Error as error:
+        except self._database.errors as error:
             tables = self._tables
-            if not await self._run(partial(self._is_damaged, error)):
+            if not await self._run(partial(self._database.is_damaged, error)):
                 raise
             # Another reader may have found the damage at the same moment, and the file is repaired already.
             if tables is self._tables and not await self._repair():
@@ -269,49 +255,24 @@ class Store:
             return await self._run(partial(self._run_with_tables, work))
 
     def _run_with_tables(self, work: Callable[[Tables], T]) -> T:
-        """Run a function with the tables. If another process has repaired the file since, the new file is opened. It
-        blocks."""
-        try:
-            is_same = self._opened.path.stat().st_ino == self._opened.inode
-        except FileNotFoundError:
-            is_same = self._opened.temporary is not None
-        except OSError:
-            is_same = True
-        if not is_same:
-            _log.warning("%s was replaced, and is opened again", self._path)
-            self._opened.close()
-            self._open()
+        """Run a function with the tables, over a new connection if that is needed. It blocks."""
+        if self._database.renew():
+            self._use_connection()
         return work(self._tables)
 
-    def _is_damaged(self, error: sqlite3.Error) -> bool:
-        """Return whether an error comes from a damaged file. Some errors have other reasons too, and so the file is
-        read then. It blocks."""
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
-        return is_damage(error) if code != sqlite3.SQLITE_ERROR else is_database_damaged(self._opened.db)
-
     async def _repair(self) -> bool:
-        """Repair the file. Return whether that was done. After some times it is not done any more: then the disk itself
-        is broken."""
-        self._repairs += 1
-        if self._repairs > _MAX_REPAIRS or self._opened.temporary is not None:
-            return False
-        _log.warning("%s is damaged, and is repaired now", self._path)
-        warning = await self._run(self._replace_file)
+        """Repair the database. Return whether that was done."""
+        warning = await self._run(self._repair_database)
         if warning:
             self.warnings.append(warning)
             self.on_warning(warning)
         return bool(warning)
 
-    def _replace_file(self) -> str:
-        """Put a repaired file in the place of the damaged one, and open it. Return what happened, for the user; "" when
-        the file cannot be repaired. It blocks."""
-        self._opened.close()
-        warning = ""
-        try:
-            warning = repair(self._opened.path, self.workspace)
-        except (sqlite3.Error, OSError):
-            _log.exception("%s could not be repaired", self._path)
-        self._open()
+    def _repair_database(self) -> str:
+        """Repair the database, and use its new connection. Return what happened, for the user; "" when it cannot be
+        repaired. It blocks."""
+        warning = self._database.repair()
+        self._use_connection()
         return warning
 
     async def _run(self, work: Callable[[], T]) -> T:
@@ -349,14 +310,14 @@ class Store:
             written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, late=late))
         except Exception as error:  # noqa: BLE001  # whatever is wrong with one write, the store must go on for all chats
             if not self._failure:
-                _log.exception("%d events could not be stored in %s", len(events), self._path)
+                _log.exception("%d events could not be stored in %s", len(events), self._database.name)
             self._queued_selections = {**selected, **self._queued_selections}
             self._queued_costs = [*spent, *self._queued_costs]
             self._unsaved = merge_pieces(events)
             await self._note_failure(str(error))
             return fresh
         self._unsaved = []
-        if self._opened.temporary is not None:
+        if self._database.is_temporary:
             self._note_temporary(events)
         elif self._failure:
             await self._note_success()
@@ -372,7 +333,7 @@ class Store:
         self._retry_at = asyncio.get_running_loop().time() + wait
         if not self._failure:
             # From now on, reads must not wait long behind a commit that waits for another program.
-            await self._run(partial(self._tables.set_busy_timeout, RETRY_BUSY_SECONDS))
+            await self._run(partial(self._database.set_patience, RETRY_BUSY_SECONDS))
         self._failure = reason
         self._note_unsaved()
 
@@ -399,15 +360,14 @@ class Store:
     async def _note_success(self) -> None:
         """Note that a commit has worked after others had failed, and tell the chats concerned."""
         self._failure, self._failures = "", 0
-        await self._run(partial(self._tables.set_busy_timeout, schema.BUSY_SECONDS))
+        await self._run(partial(self._database.set_patience, schema.BUSY_SECONDS))
         chats, self._unsaved_chats = self._unsaved_chats, {}
         for chat in chats:
             self.on_saved(chat)
 
     def _explain(self, reason: str) -> str:
         """Return a text for the user: the reason of a failure, and what to do about it."""
-        advice = next((advice for words, advice in _ADVICE.items() if words in reason), "See the log.")
-        return f"{self._path} cannot be used now ({reason}). {advice}"
+        return f"{self._database.name} cannot be used now ({reason}). {self._database.advise(reason)}"
 
 
 def _ignore(*_: object) -> None:
@@ -424,7 +384,7 @@ async def _end_wait_at(end: float | None) -> AsyncGenerator[None]:
 
 
 def is_alive(owner: str | None) -> bool:
-    """Return whether the process that answers in a chat still runs on this machine. `owner` is `Store.owner` of it."""
+    """Return whether the process that answers in a chat still runs. `owner` is `Store.owner` of it, as it was read."""
     import psutil
 
     process = (owner or "").partition(":")[0]

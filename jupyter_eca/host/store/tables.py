@@ -7,6 +7,7 @@ makes the tables, and `rows` has the values.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -37,6 +38,7 @@ from jupyter_eca.protocol.event import Aside, Event, Outcome, Person
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_eca.host.store.connection import DatabaseConnection
     from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
 # The types of the columns `content` and `aside` of an event, which are JSON.
@@ -70,9 +72,9 @@ _log = logging.getLogger(__name__)
 # A sequence number behind all events.
 _MAX_SEQ: Final = 2**62
 
-# The columns in the order of the fields of `ChatRow`.
+# The columns in the order of the fields of `ChatRow`. See `SqlDialect` for `owner`.
 _ROWS: Final = f"""
-    SELECT id, created, updated, title, model, owner,
+    SELECT id, created, updated, title, model, {{owner}},
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND {_IS_PROMPT}),
         agent, variant, trust, cut_from, cut_to, workspace, parent, folder, notebook,
@@ -113,6 +115,9 @@ class WriteResult:
     """What was not stored."""
 
 
+# The columns that no two rows of a table have in common, together with the path of a notebook or of a file.
+_UNIQUE_KEYS: Final = {"asked_in": ("workspace", "chat"), "checkpoints": ("chat", "turn")}
+
 # Selects the row of one option of the agent of a chat.
 _ONE_OPTION: Final = "chat = ? AND agent = ? AND option = ?"
 
@@ -120,8 +125,9 @@ _ONE_OPTION: Final = "chat = ? AND agent = ? AND option = ?"
 class Tables:
     """Reads and writes the database. `workspace` and `owner` are those of the store, see `Store`."""
 
-    def __init__(self, db: sqlite3.Connection, workspace: str, owner: str) -> None:
+    def __init__(self, db: DatabaseConnection, workspace: str, owner: str) -> None:
         self._db = db
+        self._rows = _ROWS.replace("{owner}", db.dialect.owner)
         self._workspace = workspace
         self._owner = owner
         self.messages = MessageIndex(db, workspace)
@@ -153,7 +159,8 @@ class Tables:
             for chat in late_chats:
                 newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
                 self._db.execute(
-                    f"UPDATE chats SET cut_from = min(coalesce(cut_from, {newest}), {newest}) WHERE id = ?",  # noqa: S608  # words of ours
+                    f"UPDATE chats SET cut_from = CASE WHEN cut_from < {newest} THEN cut_from ELSE {newest} END"  # noqa: S608  # words of ours
+                    " WHERE id = ?",
                     (chat,),
                 )
             for event in events:
@@ -178,29 +185,27 @@ class Tables:
                     refused.append(RefusedWrite(spending.chat, repr(error)))
         return WriteResult(stored, refused)
 
-    def _insert(self, event: Event) -> int | None:
+    def _insert(self, event: Event) -> int:
         """Insert an event, update the row of its chat, and return the event's number."""
         content = _dump_content(event)
         aside = _ASIDE.dump_json(event.aside, by_alias=True).decode() if event.aside else ""
         by = event.by.model_dump_json(by_alias=True) if event.by else None
-        row = self._db.execute(
+        seq = self._db.insert(
             'INSERT INTO events (chat, turn, role, at, content, aside, outcome, local, "by")'
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (event.chat, event.turn, event.role, event.at, content, aside, event.outcome, event.local, by),
+            "seq",
         )
         if event.role is Role.USER or event.is_message or isinstance(event.content, MetadataContent) or event.outcome:
             self._update_chat(event)
-        return row.lastrowid
+        return seq
 
     def probe(self) -> None:
         """Write a counter, to find out whether anything can be written."""
         self._db.execute(
-            "INSERT INTO counters (name, value) VALUES ('probe', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+            "INSERT INTO counters (name, value) VALUES ('probe', 1)"
+            " ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"
         )
-
-    def set_busy_timeout(self, seconds: float) -> None:
-        """Set how long a statement waits for another program that writes to the file."""
-        self._db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def _update_chat(self, event: Event) -> None:
         """Update the row of an event's chat. Its first prompt makes the row. This process owns it while a turn runs."""
@@ -211,7 +216,7 @@ class Tables:
         owner = None if event.outcome else self._owner
         self._db.execute(
             "INSERT INTO chats (id, workspace, created, updated, title, owner) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, title = coalesce(excluded.title, title),"
+            " ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, title = coalesce(excluded.title, chats.title),"
             " owner = excluded.owner",
             (event.chat, self._workspace, event.at, event.at, title, owner),
         )
@@ -266,8 +271,8 @@ class Tables:
         another turn.
         """
         (start,) = self._db.execute(
-            f"SELECT coalesce(min(seq), ?3) FROM events WHERE chat = ?1 AND turn = ?2 AND {_IS_PROMPT}",  # noqa: S608
-            (chat, turn, seq),
+            f"SELECT coalesce(min(seq), ?) FROM events WHERE chat = ? AND turn = ? AND {_IS_PROMPT}",  # noqa: S608
+            (seq, chat, turn),
         ).fetchone()
         before = self._db.execute(
             "SELECT seq FROM events WHERE chat = ? AND seq < ? AND turn NOT IN (?, '') ORDER BY seq DESC LIMIT 1",
@@ -332,7 +337,7 @@ class Tables:
         """Add the row of a subagent's chat, which begins at the time `at` in milliseconds since the epoch. Return False
         when a chat has that id already."""
         row = self._db.execute(
-            "INSERT OR IGNORE INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO chats (id, workspace, created, updated, parent) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (chat, self._workspace, at, at, parent),
         )
         return row.rowcount == 1
@@ -347,7 +352,7 @@ class Tables:
 
     def _read_rows(self, where: str, value: str) -> list[ChatRow]:
         """Return the chats that a WHERE clause selects. `value` is its parameter."""
-        return [_make_chat_row(row) for row in self._db.execute(_ROWS + where, (value,))]
+        return [_make_chat_row(row) for row in self._db.execute(self._rows + where, (value,))]
 
     # -- deleting and copying chats
 
@@ -358,9 +363,9 @@ class Tables:
             return
         with transaction(self._db):
             self._db.execute(
-                "UPDATE chats SET cut_from = min(coalesce(cut_from, ?1), ?1),"
-                " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?2",
-                (min(seqs), chat),
+                "UPDATE chats SET cut_from = CASE WHEN cut_from < ? THEN cut_from ELSE ? END,"
+                " cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?",
+                (min(seqs), min(seqs), chat),
             )
             self.messages.forget(chat)
             self._db.executemany("DELETE FROM events WHERE chat = ? AND seq = ?", ((chat, seq) for seq in seqs))
@@ -411,7 +416,8 @@ class Tables:
         `before` is in milliseconds since the epoch. A chat stays if its owner is alive (`is_alive`): a process answers
         in it.
         """
-        unused = "SELECT id, owner FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"
+        owner = self._db.dialect.owner
+        unused = f"SELECT id, {owner} FROM chats WHERE workspace = ? AND updated < ? AND parent IS NULL"  # noqa: S608  # ours
         rows = self._db.execute(unused, (self._workspace, before)).fetchall()
         deleted = [chat for chat, owner in rows if not is_alive(owner)]
         for chat in deleted:
@@ -425,9 +431,9 @@ class Tables:
             self._db.execute(
                 "INSERT INTO chats"
                 " (id, workspace, created, updated, title, model, agent, variant, trust, folder, notebook)"
-                " SELECT ?1, workspace, ?3, ?3, ?2, model, agent, variant, trust, folder, notebook"
-                " FROM chats WHERE id = ?4",
-                (new_id, title, at, chat),
+                " SELECT ?, workspace, ?, ?, ?, model, agent, variant, trust, folder, notebook"
+                " FROM chats WHERE id = ?",
+                (new_id, at, at, title, chat),
             )
             self._db.execute(
                 'INSERT INTO events (chat, turn, role, at, content, aside, outcome, local, "by")'
@@ -449,7 +455,11 @@ class Tables:
 
     def save_system_prompt(self, chat: str, made_for: str, sections: str) -> None:
         """Save the system prompt of a chat. See `host.turn.system_prompt` for `made_for` and `sections`."""
-        self._db.execute("INSERT OR REPLACE INTO system_prompts VALUES (?, ?, ?)", (chat, made_for, sections))
+        self._db.execute(
+            "INSERT INTO system_prompts (chat, made_for, sections) VALUES (?, ?, ?)"
+            " ON CONFLICT (chat) DO UPDATE SET made_for = excluded.made_for, sections = excluded.sections",
+            (chat, made_for, sections),
+        )
 
     def read_system_prompt(self, chat: str) -> tuple[str, str] | None:
         """Return what the saved system prompt was made for, and its sections. None when there is none."""
@@ -460,7 +470,10 @@ class Tables:
     def save_agent_session(self, chat: str, row: AgentSessionRow) -> None:
         """Save the session of a chat's outside agent, in place of an earlier one. A chat that was deleted gets none."""
         self._db.execute(
-            "INSERT OR REPLACE INTO agent_sessions SELECT id, ?, ?, ?, ?, ?, ? FROM chats WHERE id = ?",
+            "INSERT INTO agent_sessions (chat, agent, folder, session, messages, parts, cost)"
+            " SELECT id, ?, ?, ?, ?, ?, ? FROM chats WHERE id = ?"
+            " ON CONFLICT (chat) DO UPDATE SET agent = excluded.agent, folder = excluded.folder,"
+            " session = excluded.session, messages = excluded.messages, parts = excluded.parts, cost = excluded.cost",
             (row.agent, row.folder, row.session, *(row.sent or (None, None)), row.cost, chat),
         )
 
@@ -476,8 +489,9 @@ class Tables:
         """Save the value that the user has chosen in a chat for an option of an outside agent. `accepted`: the agent
         has taken it."""
         self._db.execute(
-            "INSERT INTO agent_options VALUES (?, ?, ?, ?, ?) ON CONFLICT (chat, agent, option)"
-            " DO UPDATE SET value = excluded.value, accepted = coalesce(excluded.accepted, accepted)",
+            "INSERT INTO agent_options (chat, agent, option, value, accepted) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (chat, agent, option) DO UPDATE SET value = excluded.value,"
+            " accepted = coalesce(excluded.accepted, agent_options.accepted)",
             (chat, agent, option, value, value if accepted else None),
         )
 
@@ -507,9 +521,9 @@ class Tables:
         """Reserve `count` numbers of a counter, which no other caller gets, in this or in another process. Return the
         first of them, which is at least `least`."""
         (value,) = self._db.execute(
-            "INSERT INTO counters (name, value) VALUES (?1, ?2 + ?3)"
-            " ON CONFLICT (name) DO UPDATE SET value = max(value, ?2) + ?3 RETURNING value",
-            (name, least, count),
+            "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET"
+            " value = CASE WHEN counters.value > ? THEN counters.value ELSE ? END + ? RETURNING value",
+            (name, least + count, least, least, count),
         ).fetchone()
         return value - count
 
@@ -528,7 +542,10 @@ class Tables:
 
     def link_notebook(self, notebook: str, chat: str) -> None:
         """Note that a kernel of a notebook asks in a chat. The chat need not exist yet."""
-        self._db.execute("INSERT OR IGNORE INTO asked_in VALUES (?, ?, ?)", (self._workspace, notebook, chat))
+        self._db.execute(
+            "INSERT INTO asked_in (workspace, notebook, chat) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (self._workspace, notebook, chat),
+        )
 
     def list_linked_chats(self, notebook: str) -> list[str]:
         """Return the ids of the existing chats that kernels of a notebook ask in."""
@@ -547,7 +564,11 @@ class Tables:
         that is kept."""
         conflict = "DO UPDATE SET id = excluded.id" if replace else "DO NOTHING"
         key = self._workspace, notebook
-        self._db.execute(f"INSERT INTO notebook_ids VALUES (?, ?, ?) ON CONFLICT {conflict}", (*key, id))  # noqa: S608
+        self._db.execute(
+            "INSERT INTO notebook_ids (workspace, notebook, id) VALUES (?, ?, ?)"  # noqa: S608  # words of ours
+            f" ON CONFLICT (workspace, notebook) {conflict}",
+            (*key, id),
+        )
         (kept,) = self._db.execute("SELECT id FROM notebook_ids WHERE workspace = ? AND notebook = ?", key).fetchone()
         return kept
 
@@ -555,8 +576,8 @@ class Tables:
         """Let the chats of a notebook, or of all notebooks in a folder, belong to its new path, with what can be undone
         in it and with its costs. `old_path` and `new_path` are paths of Jupyter's contents, and `real_paths` are both
         as absolute paths of files."""
-        of_workspace = "workspace = ?1"
-        of_chats = "chat IN (SELECT id FROM chats WHERE workspace = ?1)"
+        of_workspace = "workspace = ?"
+        of_chats = "chat IN (SELECT id FROM chats WHERE workspace = ?)"
         with transaction(self._db):
             for table, column, condition, (old, new), separator in (
                 ("chats", "notebook", of_workspace, (old_path, new_path), "/"),
@@ -566,12 +587,25 @@ class Tables:
                 ("checkpoints", "path", of_chats, real_paths, os.sep),
                 ("spending", "notebook", of_chats, real_paths, os.sep),
             ):
-                # The id of a notebook that replaces another one counts. In all other tables the earlier row stays.
-                conflict = "REPLACE" if table == "notebook_ids" else "IGNORE"
+                moved = f"{condition} AND ({column} = ? OR substr({column}, 1, ?) = ?)"
+                moved_values = (self._workspace, old, len(old) + 1, f"{old}{separator}")
+                move, new_values = "? || substr({}, ?)".format, (new, len(old) + 1)
+                if table == "notebook_ids":
+                    # The id of a notebook that replaces another one counts.
+                    self._db.execute(
+                        f"DELETE FROM notebook_ids WHERE workspace = ? AND notebook IN"  # noqa: S608  # names of ours
+                        f" (SELECT {move(column)} FROM notebook_ids WHERE {moved})",
+                        (self._workspace, *new_values, *moved_values),
+                    )
+                elif keys := _UNIQUE_KEYS.get(table):
+                    # In all other tables the earlier row stays where it is.
+                    same = " AND ".join(f"taken.{key} = {table}.{key}" for key in keys)
+                    same = f"{same} AND taken.{column} = {move(f'{table}.{column}')}"
+                    moved = f"{moved} AND NOT EXISTS (SELECT 1 FROM {table} AS taken WHERE {same})"  # noqa: S608  # ours
+                    moved_values = (*moved_values, *new_values)
                 self._db.execute(
-                    f"UPDATE OR {conflict} {table} SET {column} = ?2 || substr({column}, length(?3) + 1)"  # noqa: S608
-                    f" WHERE {condition} AND ({column} = ?3 OR substr({column}, 1, length(?3) + 1) = ?3 || ?4)",
-                    (self._workspace, new, old, separator),
+                    f"UPDATE {table} SET {column} = {move(column)} WHERE {moved}",  # noqa: S608  # names of ours
+                    (*new_values, *moved_values),
                 )
 
     # -- checkpoints of files
@@ -580,7 +614,8 @@ class Tables:
         """Keep a file as it was before a turn. Only the first checkpoint of a file in a turn counts. Return whether
         this is the first one."""
         done = self._db.execute(
-            "INSERT OR IGNORE INTO checkpoints (chat, turn, path, before, after, review) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO checkpoints (chat, turn, path, before, after, review) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
             (chat, checkpoint.turn, checkpoint.path, checkpoint.before, checkpoint.after, checkpoint.review),
         )
         if done.rowcount > 0:
@@ -604,10 +639,11 @@ class Tables:
         when there is none. It was made in this workspace, or in one that contains it or lies in it."""
         # The folders are equal, or one is the beginning of the other.
         of_workspace = (
-            "chat IN (SELECT id FROM chats WHERE instr(? || '/', workspace || '/') = 1"
-            " OR instr(workspace || '/', ? || '/') = 1) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
+            "chat IN (SELECT id FROM chats WHERE substr(?, 1, length(workspace) + 1) = workspace || '/'"
+            " OR substr(workspace || '/', 1, ?) = ?) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
         )
-        known = (self._workspace, self._workspace, *_UNSEEN)
+        folder = f"{self._workspace}/"
+        known = (folder, len(folder), folder, *_UNSEEN)
         found = (
             self._db.execute(
                 f"SELECT path FROM checkpoints WHERE decided IS NULL AND {of_workspace}",  # noqa: S608  # ours
@@ -687,9 +723,9 @@ class Tables:
 
     def keep_cell_checkpoint(self, chat: str, checkpoint: CellCheckpoint) -> int:
         """Keep a change of cells, and return the number of its row. All changes are kept, in their order."""
-        (id,) = self._db.execute(
+        return self._db.insert(
             'INSERT INTO cell_checkpoints (chat, turn, path, undo, sources, "order", review)'
-            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 chat,
                 checkpoint.turn,
@@ -699,8 +735,8 @@ class Tables:
                 checkpoint.order,
                 checkpoint.review,
             ),
-        ).fetchone()
-        return id
+            "id",
+        )
 
     def set_sources_after(self, id: int, after: str | None) -> None:
         """Note the sources of the cells after a change, as JSON. `id` is the number of the checkpoint's row. None
@@ -727,8 +763,12 @@ class Tables:
 
     def record_cell_decision(self, ids: Collection[int], cell: str, decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what the checkpoints with these ids changed in a cell."""
-        patch = "UPDATE cell_checkpoints SET decided = json_patch(decided, json_object(?, ?)) WHERE id = ?"
-        self._db.executemany(patch, [(cell, decided, id) for id in ids])
+        with transaction(self._db):
+            for id in ids:
+                query = "SELECT decided FROM cell_checkpoints WHERE id = ?"
+                if (row := self._db.execute(query, (id,)).fetchone()) is not None:
+                    both = json.dumps({**json.loads(row[0]), cell: decided}, ensure_ascii=False, separators=(",", ":"))
+                    self._db.execute("UPDATE cell_checkpoints SET decided = ? WHERE id = ?", (both, id))
 
 
 def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:

@@ -1,0 +1,95 @@
+"""Owns `Database`: what a store needs of the place where its rows are, whichever program keeps them.
+
+`sqlite_file` is a file of SQLite. It must not know tables: `tables` does, over
+the connection of the database.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_eca.host.store.sqlite_file import SqliteFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.host.store.connection import DatabaseConnection
+
+
+class Database(Protocol):
+    """The database of one store. All methods block, and run on the thread of the store."""
+
+    errors: tuple[type[Exception], ...]
+    """The errors of all its operations."""
+
+    @property
+    def name(self) -> str:
+        """What the database is called in sentences for people, without secrets."""
+        ...
+
+    @property
+    def files(self) -> frozenset[Path]:
+        """The files of the database on this machine."""
+        ...
+
+    @property
+    def db(self) -> DatabaseConnection:
+        """The connection. `open`, `renew` and `repair` may replace it."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """What marks the chats in which this process answers, see `rows.is_alive`."""
+        ...
+
+    @property
+    def warning(self) -> str:
+        """What was wrong when it was opened and what to do next, for the user; "" for nothing."""
+        ...
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether all of it is deleted when it is closed."""
+        ...
+
+    def open(self) -> None:
+        """Open the database. Raises: ConfigError when it cannot be used and nothing can take its place."""
+        ...
+
+    def close(self) -> None:
+        """Close the database."""
+        ...
+
+    def renew(self) -> bool:
+        """Open the database again if that is needed: its file was replaced, or the connection is lost. Return whether
+        there is a new connection. Raises: one of `errors`."""
+        ...
+
+    def is_damaged(self, error: Exception) -> bool:
+        """Return whether an error comes from damage. Some errors have other reasons too: then all is read."""
+        ...
+
+    def has_damage(self) -> bool:
+        """Read all of the database, and return whether it is damaged."""
+        ...
+
+    def repair(self) -> str:
+        """Repair the damaged database, and open it again. Return what happened, for the user; "" when that cannot be
+        done."""
+        ...
+
+    def set_patience(self, seconds: float) -> None:
+        """Set how long a statement waits for another program that writes."""
+        ...
+
+    def advise(self, reason: str) -> str:
+        """Return what the user can do about an error. `reason` is its text."""
+        ...
+
+
+def make_database(path: Path, workspace: str) -> Database:
+    """Return the database of a store, which is not open yet.
+
+    Chats whose workspace was damaged are assigned to `workspace`.
+    """
+    return SqliteFile(path, workspace)

@@ -1,0 +1,108 @@
+"""Owns `SqliteFile`: the database of a store as a file of SQLite. It is opened again when it was replaced or repaired.
+
+`opening` opens it, `repair` repairs it, and `schema` has its tables. Everything here blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Final
+
+from jupyter_eca.host.store.opening import is_damage, open_store
+from jupyter_eca.host.store.repair import is_database_damaged, repair
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_eca.host.store.connection import StoreConnection
+
+_log = logging.getLogger(__name__)
+
+# How often a process repairs its file. If it is damaged again and again, the disk is broken.
+_MAX_REPAIRS: Final = 3
+
+# What the user can do, by a part of SQLite's message.
+_ADVICE: Final = {
+    "locked": "Another program is using the file: end it, or wait.",
+    "full": "The disk is full: free some space.",
+    "readonly": "The file cannot be written: check its permissions.",
+    "disk I/O": "The disk does not work: check it, and the space on it.",
+    "malformed": "The file is damaged: end all programs that use it, then restore or move it away.",
+}
+
+
+class SqliteFile:
+    """A file of SQLite. It implements `Database`."""
+
+    def __init__(self, path: Path, workspace: str) -> None:
+        """Chats whose workspace was damaged are assigned to `workspace`."""
+        self.errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+        self.name: Final = str(path)
+        self.files: Final = frozenset(path.with_name(f"{path.name}{end}").resolve() for end in ("", "-wal", "-shm"))
+        self.owner: Final = f"{os.getpid()}:{time.time_ns()}"
+        self._path = path
+        self._workspace = workspace
+        self._repairs = 0
+
+    @property
+    def db(self) -> StoreConnection:
+        return self._opened.db
+
+    @property
+    def warning(self) -> str:
+        return self._opened.warning
+
+    @property
+    def is_temporary(self) -> bool:
+        return self._opened.temporary is not None
+
+    def open(self) -> None:
+        self._opened = open_store(self._path, self._workspace)
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def renew(self) -> bool:
+        # If another process has repaired the file since, the new file is opened.
+        try:
+            is_same = self._opened.path.stat().st_ino == self._opened.inode
+        except FileNotFoundError:
+            is_same = self._opened.temporary is not None
+        except OSError:
+            is_same = True
+        if not is_same:
+            _log.warning("%s was replaced, and is opened again", self._path)
+            self.close()
+            self.open()
+        return not is_same
+
+    def is_damaged(self, error: Exception) -> bool:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
+        return is_damage(error) if code != sqlite3.SQLITE_ERROR else self.has_damage()
+
+    def has_damage(self) -> bool:
+        return is_database_damaged(self.db)
+
+    def repair(self) -> str:
+        # After some times it is not done any more: then the disk itself is broken.
+        self._repairs += 1
+        if self._repairs > _MAX_REPAIRS or self.is_temporary:
+            return ""
+        _log.warning("%s is damaged, and is repaired now", self._path)
+        self.close()
+        warning = ""
+        try:
+            warning = repair(self._opened.path, self._workspace)
+        except (sqlite3.Error, OSError):
+            _log.exception("%s could not be repaired", self._path)
+        self.open()
+        return warning
+
+    def set_patience(self, seconds: float) -> None:
+        self.db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+
+    def advise(self, reason: str) -> str:
+        return next((advice for words, advice in _ADVICE.items() if words in reason), "See the log.")
