@@ -38,7 +38,12 @@ from jupyter_eca.config.policy.sources import list_policy_files, read_policies
 from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
-from jupyter_eca.config.trust.restrictions import REVIEW_IGNORED, keep_restrictions, loosens_review
+from jupyter_eca.config.trust.restrictions import (
+    REVIEW_IGNORED,
+    STORE_IGNORED,
+    keep_restrictions,
+    loosens_review,
+)
 from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
 
@@ -442,7 +447,8 @@ class _ConfigReader:
 
         First, what only their file shows is written into them: the folders of providers and hooks, and whether a
         project has set the address of a provider (`foreignAddress`: then no key of the environment is sent there). What
-        the file may not say is removed: a looser `review` that is not the user's own, and rules outside of a project.
+        the file may not say is removed: a looser `review` or a `store` that is not the user's own, and rules outside of
+        a project.
         """
         providers: Any = filled.get("providers")
         for provider in cast("Json", providers).values() if isinstance(providers, dict) else ():
@@ -454,6 +460,9 @@ class _ConfigReader:
         if loosens_review(filled, self.data) and not layer.is_own:
             filled.pop("review")
             self.read_log.warnings.append(REVIEW_IGNORED.format(source=layer.label))
+        if "store" in filled and not layer.is_own:
+            filled.pop("store")
+            self.read_log.warnings.append(STORE_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
             filled["rules"] = [rule for rule in filled["rules"] if self._check_rules_file(rule, layer)]
         hooks: Any = filled.get("hooks")

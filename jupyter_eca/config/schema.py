@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field, SecretStr, field_serializer, field_validator
 
@@ -19,6 +20,7 @@ from jupyter_eca.engine.approval.policy import Decision, Policy
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.lifecycle import HeldSettings
+from jupyter_eca.redaction import redact_url
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -309,6 +311,34 @@ class PathConfig(Model):
     """A file or a folder. A relative path is looked up in each folder of the workspace."""
 
 
+class StoreConfig(Model):
+    """Where your chats are stored. Only your own configuration file and the policy can set it. It is read when the
+    assistant starts."""
+
+    url: SecretStr | None = None
+    """A database of PostgreSQL, as `postgresql://USER@HOST/DATABASE`. It needs `pip install 'jupyter-eca[postgres]'`.
+    Not set: a file in Jupyter's data folder. See [For administrators](administrators.md#chats-in-postgresql)."""
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("it must begin with `postgresql://`")
+        return value
+
+    def list_passwords(self) -> list[str]:
+        """Return the passwords in the address, as they are written and as they are sent."""
+        if self.url is None:
+            return []
+        parts = urlsplit(self.url.get_secret_value())
+        queried = [value for name, value in parse_qsl(parts.query) if name in {"password", "sslpassword"}]
+        return [*queried, parts.password or "", unquote(parts.password or "")]
+
+    @field_serializer("url")
+    def _hide(self, url: SecretStr | None) -> str | None:
+        return None if url is None else redact_url(url.get_secret_value())
+
+
 class Config(Model):
     """A configuration: all files together, and the built-in defaults."""
 
@@ -334,6 +364,8 @@ class Config(Model):
     chat_retention_days: int = Field(default=0, ge=0)
     """How many days after its last use a chat is deleted. 0 keeps all chats. It is the default (ECA: 14), because
     nothing that you wrote is deleted without your consent."""
+    store: StoreConfig = StoreConfig()
+    """A key of ours: where chats are stored."""
     auto_compact_percentage: int = Field(default=75, ge=0, le=100)
     """The percentage of a model's context window at which the conversation is replaced by a summary of it. 0: never."""
     chat: ChatDefaults = ChatDefaults()

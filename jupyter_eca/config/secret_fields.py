@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, SecretStr
 
 from jupyter_eca import redaction
-from jupyter_eca.config.schema import ProviderConfig
+from jupyter_eca.config.schema import Config, ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,3 +47,6 @@ def register_secrets(settings: BaseModel) -> None:
             redaction.register_secret(secret)
     if isinstance(settings, ProviderConfig):
         redaction.register_url_secrets(settings.url or "")
+    if isinstance(settings, Config) and settings.store.url is not None:
+        # Not the user and the other parts of the address, which would be hidden in all texts.
+        redaction.register_secret(*settings.store.list_passwords())

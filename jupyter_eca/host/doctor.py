@@ -135,7 +135,6 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
     resolved, folders = services.current.resolved, services.workspace.files.roots
     config, entries, variables = resolved.config, services.catalog.entries(), dict(os.environ)
     variables |= {name: config.get_variable(name) for name in config.variables}
-    database = min(services.store.files, key=lambda file: len(file.name))  # the others have a longer name
     others = (
         *find_key_problems(entries, config, variables),
         *find_address_problems(config),
@@ -147,7 +146,7 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
         *find_limit_problems(resolved),
         *_find_sandbox_problems(services),
         *find_installation_problems(),
-        *find_machine_problems(database),
+        *find_machine_problems(services.store.path),
     )
     return _SetupMistakes(dict(find_mcp_problems(config, folders)), others)
 

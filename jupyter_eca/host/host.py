@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config.trust import TrustedFolders
     from jupyter_eca.host.chat.ports import CommandRunner
     from jupyter_eca.host.subscribers import Subscriber
+    from jupyter_eca.protocol.event import Event
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
     from jupyter_eca.workspace.ports import Files, Workspace
 
@@ -107,9 +108,10 @@ class Host:
         watches_config: bool = True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`database` is the file of the chats. `read_config` reads the configuration again, and blocks. It is called
-        whenever the configuration files change, if the host `watches_config`. Without `trusted_folders` no folder can
-        be trusted. `clock` returns seconds. It measures how long a call has waited for running code."""
+        """`database` is the file of the chats, unless the configuration stores them elsewhere. `read_config` reads the
+        configuration again, and blocks. It is called whenever the configuration files change, if the host
+        `watches_config`. Without `trusted_folders` no folder can be trusted. `clock` returns seconds. It measures how
+        long a call has waited for running code."""
         self._read = read_config
         self._watches = watches_config
         # Set by `close`. Then `run` ends.
@@ -137,7 +139,7 @@ class Host:
         catalog = self.catalog = Catalog(find_plugs(), config, keys)
         self.logins = Logins(catalog, keys, partial(notices.announce_sign_in, subscribers, catalog))
         catalog.key_outcomes.on_change = self._announce_key
-        store = self.store = Store(database, str(min(workspace.files.roots)), lambda events: self.chats.publish(events))
+        store = self.store = Store(database, str(min(workspace.files.roots)), self._publish, config.store)
         store.on_unsaved = partial(notices.announce_unsaved, subscribers)
         store.on_saved = partial(notices.announce_saved, subscribers)
         store.on_warning = partial(subscribers.message, MessageType.WARNING)
@@ -239,6 +241,10 @@ class Host:
         self.key_trials = KeyTrials(catalog, model_caller)
         self.notices = notices.Notices(services, contexts, setups)
         self.warmup = Warmup(chats, catalog)
+
+    def _publish(self, events: list[Event]) -> None:
+        """Show events that are stored. The store is made before the chats."""
+        self.chats.publish(events)
 
     @property
     def config(self) -> Config:

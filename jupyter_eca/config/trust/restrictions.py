@@ -30,6 +30,11 @@ REVIEW_IGNORED: Final = (
     "your approval."
 )
 
+STORE_IGNORED: Final = (
+    "{source}: the key `store` was ignored. Only your own configuration file and the policy can say where your chats "
+    "are stored."
+)
+
 
 def loosens_review(settings: Json, earlier: Json) -> bool:
     """Return whether the key `review` of a layer lets more changes be made without approval than the earlier layers. A

@@ -1,6 +1,6 @@
 """Owns `Database`: what a store needs of the place where its rows are, whichever program keeps them.
 
-`sqlite_file` is a file of SQLite. It must not know tables: `tables` does, over
+`sqlite_file` is a file of SQLite, and `postgres` a schema of PostgreSQL. It must not know tables: `tables` does, over
 the connection of the database.
 """
 
@@ -13,6 +13,7 @@ from jupyter_eca.host.store.sqlite_file import SqliteFile
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jupyter_eca.config.schema import StoreConfig
     from jupyter_eca.host.store.connection import DatabaseConnection
 
 
@@ -87,9 +88,13 @@ class Database(Protocol):
         ...
 
 
-def make_database(path: Path, workspace: str) -> Database:
-    """Return the database of a store, which is not open yet.
+def make_database(path: Path, workspace: str, settings: StoreConfig | None = None) -> Database:
+    """Return the database of a store, which is not open yet: a file of SQLite, unless the settings name another one.
 
     Chats whose workspace was damaged are assigned to `workspace`.
     """
-    return SqliteFile(path, workspace)
+    if settings is None or settings.url is None:
+        return SqliteFile(path, workspace)
+    from jupyter_eca.host.store.postgres.schema_database import PostgresSchema
+
+    return PostgresSchema(settings.url.get_secret_value())

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+SESSION: Final = "session:"
+"""The beginning of an owner of chats that is a connection to PostgreSQL. The rest is the number of its lock."""
+
 
 @dataclass(frozen=True, slots=True)
 class SqlDialect:
@@ -42,4 +45,21 @@ SQLITE: Final = SqlDialect(
     listed="IN (SELECT value FROM json_each(?))",
     owner="owner",
     has_full_text_index=True,
+)
+
+# The owners whose locks are held now: PostgreSQL shows a number of 64 bits in two columns.
+_LIVING: Final = (
+    f"SELECT '{SESSION}' || ((classid::bigint << 32) | objid::bigint) FROM pg_locks"  # noqa: S608  # words of ours
+    " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
+)
+
+POSTGRES: Final = SqlDialect(
+    # Our JSON begins with the type. PostgreSQL's own functions for JSON refuse a text that has `\u0000` anywhere.
+    type_condition='starts_with(content, \'{{"type":"{type}"\')',
+    is_question="strpos(content, '\"question\":true') > 0",
+    position="strpos",
+    contains="text LIKE ? ESCAPE ''",
+    listed="IN (SELECT json_array_elements_text(CAST(? AS json)))",
+    owner=f"CASE WHEN owner IN ({_LIVING}) THEN owner END",
+    has_full_text_index=False,
 )

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.database import make_database
+from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
     from pathlib import Path
 
+    from jupyter_eca.config.schema import StoreConfig
     from jupyter_eca.host.store.rows import ChatRow, StoredSelection
     from jupyter_eca.host.store.spending import Spending
 
@@ -61,10 +63,12 @@ class Store:
     """The database of one process. Several processes may use the same file: `workspace` selects the chats that are
     listed, and `owner` marks the chats in which this process answers."""
 
-    def __init__(self, path: Path, workspace: str, publish: Callable[[list[Event]], None]) -> None:
-        """`path` is the file of the database. `publish` is called on the event loop with the committed events, in order
-        and with their `seq`."""
-        self._database = make_database(path, workspace)
+    def __init__(
+        self, path: Path, workspace: str, publish: Callable[[list[Event]], None], settings: StoreConfig | None = None
+    ) -> None:
+        """`path` is the file of the chats, if `settings` do not put them into another database. `publish` is called on
+        the event loop with the committed events, in order and with their `seq`."""
+        self._database = make_database(path, workspace, settings)
         self.owner: Final = self._database.owner
         """The mark of this process, see `is_alive`."""
         self.workspace: Final = workspace
@@ -79,6 +83,8 @@ class Store:
         """What was wrong with the file since this process has opened it, and what to do next, for the user."""
         self.on_refused: Callable[[str, str], None] = _ignore
         """Called with the id of a chat and the reason when one of its events can never be stored."""
+        self.path: Final = path
+        """The file of the chats. Also if they are elsewhere, the other files of the assistant are in its folder."""
         self.files: Final = self._database.files
         """The files of the database."""
         self._publish = publish
@@ -241,8 +247,8 @@ class Store:
             raise NotSaved(self._explain(str(error))) from error
 
     async def _use_repaired(self, work: Callable[[Tables], T]) -> T:
-        """Run a function with the tables on their thread. If the database is damaged, repair it and run the function again.
-        Raises: an error of the database."""
+        """Run a function with the tables on their thread. If the database is damaged, repair it and run the function
+        again. Raises: an error of the database."""
         try:
             return await self._run(partial(self._run_with_tables, work))
         except self._database.errors as error:
@@ -385,6 +391,8 @@ async def _end_wait_at(end: float | None) -> AsyncGenerator[None]:
 
 def is_alive(owner: str | None) -> bool:
     """Return whether the process that answers in a chat still runs. `owner` is `Store.owner` of it, as it was read."""
+    if owner is not None and owner.startswith(SESSION):
+        return True  # else it would not have been read, see `SqlDialect.owner`
     import psutil
 
     process = (owner or "").partition(":")[0]

@@ -99,6 +99,12 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         read("notebook.variables.table"),
         "schema",
     ),
+    "a locked database": (
+        {"locked": {"store": {"url": "postgresql://ada@db.example/eca"}}},
+        {"store": {"url": "postgresql://ada@evil.example/eca"}},
+        lambda config: config.store.url and config.store.url.get_secret_value(),
+        "postgresql://ada@db.example/eca",
+    ),
     "a locked list": (
         {"locked": {"disabledTools": ["run_code"]}},
         {"disabledTools": []},

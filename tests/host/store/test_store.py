@@ -26,6 +26,7 @@ from jupyter_eca.protocol.content import (
     UsageContent,
 )
 from jupyter_eca.protocol.event import ContextAside, Event, Outcome
+from tests.support.store_places import StorePlace, on_both, on_both_always
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(path: Path, workspace: str = WORKSPACE) -> AsyncGenerator[Book]:
+async def opened(place: StorePlace, workspace: str = WORKSPACE) -> AsyncGenerator[Book]:
     """Not running: what is appended is committed by `settled`."""
     shown: list[Event] = []
-    book = Book(Store(path, workspace, lambda events: book.publish(events)), shown)
+    book = Book(place.make_store(workspace, lambda events: book.publish(events)), shown)
     await book.store.open()
     try:
         yield book
@@ -109,11 +110,12 @@ def user_version(path: Path) -> int:
 # Events -------------------------------------------------------------------------------------------------------------
 
 
+@on_both
 async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_what_is_no_piece_at_once(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    place: StorePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jupyter_eca.host.store.store.PACE_SECONDS", 3600)
-    async with opened(path) as book, asyncio.timeout(PATIENCE):
+    async with opened(place) as book, asyncio.timeout(PATIENCE):
         running = asyncio.create_task(book.store.run())
         book.store.append([event("one ")])
         await book.more.wait()
@@ -131,28 +133,29 @@ async def test_pieces_of_an_answer_that_follow_closely_are_shown_together_and_wh
         running.cancel()
 
 
-async def test_events_survive_the_process(path: Path) -> None:
+@on_both_always
+async def test_events_survive_the_process(place: StorePlace) -> None:
     run = ToolCallRunContent(id="1", name="n", server="eca", arguments={"a": [None, 0.5, "é"]}, manual_approval=True)
     usage = UsageContent(session_tokens=1, message_input_tokens=1, message_output_tokens=0)
-    async with opened(path) as book:
+    async with opened(place) as book:
         hello = event("Hello", aside=ContextAside(text="[aside]"))
         book.store.append([asked(), hello, event(run), event(usage), ended()])
-    async with opened(path) as again:
+    async with opened(place) as again:
         assert await again.store.read_events("c") == book.shown
     assert [found.seq for found in book.shown] == [1, 2, 3, 4, 5]
     assert book.shown[2].content == run
 
 
-async def test_what_is_appended_is_shown_after_it_is_committed(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_what_is_appended_is_shown_after_it_is_committed(place: StorePlace) -> None:
+    async with opened(place) as book:
         committed: list[int] = []
 
         def look(events: list[Event]) -> None:
-            with closing(sqlite3.connect(path)) as db:
-                committed.extend(seq for (seq,) in db.execute("SELECT seq FROM events"))
+            committed.extend(seq for (seq,) in place.run("SELECT seq FROM events"))
             book.publish(events)
 
-        eager = Store(path, WORKSPACE, look)
+        eager = place.make_store(WORKSPACE, look)
         await eager.open()
         eager.append([asked(), event("Hello")])
         assert book.shown == []
@@ -160,8 +163,9 @@ async def test_what_is_appended_is_shown_after_it_is_committed(path: Path) -> No
         assert committed == [found.seq for found in book.shown] == [1, 2]
 
 
-async def test_a_running_store_commits_by_itself(path: Path) -> None:
-    async with opened(path) as book, asyncio.TaskGroup() as tasks:
+@on_both
+async def test_a_running_store_commits_by_itself(place: StorePlace) -> None:
+    async with opened(place) as book, asyncio.TaskGroup() as tasks:
         work = tasks.create_task(book.store.run())
         for message in ("one", "two"):
             book.more.clear()
@@ -172,24 +176,27 @@ async def test_a_running_store_commits_by_itself(path: Path) -> None:
     assert book.texts() == ["one", "two"]
 
 
-async def test_what_waits_for_one_commit_is_merged(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_what_waits_for_one_commit_is_merged(place: StorePlace) -> None:
+    async with opened(place) as book:
         for piece in ("Hel", "lo ", "you"):
             book.store.append([event(piece)])
         await book.store.settle()
         assert book.texts() == texts(await book.store.read_events("c")) == ["Hello you"]
 
 
-async def test_a_replay_gives_what_came_after(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_a_replay_gives_what_came_after(place: StorePlace) -> None:
+    async with opened(place) as book:
         book.store.append([asked("one"), asked("two", chat="d"), asked("three")])
         await book.store.settle()
         assert texts(await book.store.read_events("c", after=1)) == ["three"]
         assert await book.store.read_events("nobody's") == []
 
 
-async def test_many_chats_do_not_mix(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_many_chats_do_not_mix(place: StorePlace) -> None:
+    async with opened(place) as book:
         for number in range(20):
             book.store.append([asked(f"{number}", chat=f"c{number % 4}")])
         await book.store.settle()
@@ -199,8 +206,9 @@ async def test_many_chats_do_not_mix(path: Path) -> None:
 # The list of chats --------------------------------------------------------------------------------------------------
 
 
-async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> None:
-    async with opened(path) as book:
+@on_both_always
+async def test_a_chat_is_listed_with_its_title_model_and_prompts(place: StorePlace) -> None:
+    async with opened(place) as book:
         title = event(MetadataContent(title="Greeting"), role=Role.SYSTEM)
         book.store.append([asked(at=5), title, event("Hello"), ended(at=9)])
         book.store.save_selection("c", StoredSelection("a/b"))
@@ -213,8 +221,9 @@ async def test_a_chat_is_listed_with_its_title_model_and_prompts(path: Path) -> 
         assert await book.store.read_chat("d") is None
 
 
-async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Path) -> None:
-    async with opened(path) as here, opened(path, "/elsewhere") as there:
+@on_both
+async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(place: StorePlace) -> None:
+    async with opened(place) as here, opened(place, "/elsewhere") as there:
         here.store.append([asked(chat="a", at=1), asked(chat="b", at=2), asked(chat="a", at=3)])
         there.store.append([asked(chat="x", at=4)])
         await here.store.settle()
@@ -223,8 +232,9 @@ async def test_the_chats_of_a_workspace_are_listed_the_last_used_first(path: Pat
         assert [row.id for row in await there.store.list_chats()] == ["x"]
 
 
-async def test_a_chat_is_owned_by_who_answers_in_it(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_a_chat_is_owned_by_who_answers_in_it(place: StorePlace) -> None:
+    async with opened(place) as book:
         book.store.append([asked()])
         await book.store.settle()
         during = await book.store.read_chat("c")
@@ -241,8 +251,9 @@ async def test_a_chat_is_owned_by_who_answers_in_it(path: Path) -> None:
 # Several processes --------------------------------------------------------------------------------------------------
 
 
-async def test_two_stores_of_one_file_see_each_others_events_in_one_order(path: Path) -> None:
-    async with opened(path) as one, opened(path) as two:
+@on_both_always
+async def test_two_stores_of_one_file_see_each_others_events_in_one_order(place: StorePlace) -> None:
+    async with opened(place) as one, opened(place) as two:
         for turn in range(10):
             for book in (one, two):
                 book.store.append([asked(f"{turn}")])
@@ -265,49 +276,46 @@ async def test_stores_may_be_opened_at_the_same_moment(path: Path) -> None:
 # Trouble ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_failing_disk_takes_no_answer_away(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with opened(path) as book:
-        with closing(sqlite3.connect(path)) as db:
-            db.execute("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'full'); END")
+@on_both
+async def test_a_failing_disk_takes_no_answer_away(place: StorePlace, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(place) as book:
+        place.refuse_events()
         book.store.append([asked(), event("Hel"), event("lo"), ended()])
         await book.store.settle()
         assert book.texts() == ["Hi", "Hello"]
         assert [shown.seq for shown in book.shown] == [0, 0, 0]
-        assert str(path) in caplog.text
+        assert ("PostgreSQL (" if place.url else str(place.path)) in caplog.text
 
 
-async def test_a_failed_commit_leaves_nothing_half_written(path: Path) -> None:
-    async with opened(path) as book:
-        with closing(sqlite3.connect(path)) as db:
-            db.execute(
-                "CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.turn = 'u' BEGIN SELECT RAISE(FAIL, 'full'); END"
-            )
+@on_both_always
+async def test_a_failed_commit_leaves_nothing_half_written(place: StorePlace) -> None:
+    async with opened(place) as book:
+        place.refuse_events("NEW.turn = 'u'")
         book.store.append([asked(), event("kept?", turn="u")])
         await book.store.settle()
-        with closing(sqlite3.connect(path)) as db:
-            assert db.execute("SELECT * FROM events").fetchall() == []
-            assert db.execute("SELECT * FROM chats").fetchall() == []
-            db.execute("DROP TRIGGER full")
+        assert place.run("SELECT * FROM events") == []
+        assert place.run("SELECT * FROM chats") == []
+        place.accept_events()
         book.store.append([asked("after")])
         await book.store.confirm()
         assert texts(await book.store.read_events("c")) == ["Hi", "kept?", "after"]
 
 
-async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(path: Path) -> None:
-    async with opened(path) as book:
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+@on_both
+async def test_who_waits_for_a_commit_may_be_cancelled_and_the_commit_is_not(place: StorePlace) -> None:
+    async with opened(place) as book:
+        with place.hold():
             book.store.append([asked()])
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0):
                     await book.store.settle()
-            other.execute("COMMIT")
         await book.store.settle()
         assert book.texts() == texts(await book.store.read_events("c")) == ["Hi"]
 
 
-async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path) -> None:
-    async with opened(path) as book:
+@on_both
+async def test_what_was_appended_last_is_stored_when_the_store_closes(place: StorePlace) -> None:
+    async with opened(place) as book:
         book.store.append([asked()])
     assert book.texts() == ["Hi"]
 
@@ -317,7 +325,7 @@ async def test_what_was_appended_last_is_stored_when_the_store_closes(path: Path
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 async def test_nobody_else_may_read_the_chats(path: Path) -> None:
-    async with opened(path) as book:
+    async with opened(StorePlace(path)) as book:
         book.store.append([asked()])
         await book.store.settle()
         assert modes(path.parent) == {"data": 0o700, "chats.db": 0o600, "chats.db-wal": 0o600, "chats.db-shm": 0o600}
@@ -325,10 +333,10 @@ async def test_nobody_else_may_read_the_chats(path: Path) -> None:
 
 async def test_migrations_run_once(path: Path) -> None:
     for _ in range(2):
-        async with opened(path) as book:
+        async with opened(StorePlace(path)) as book:
             book.store.append([asked()])
     assert user_version(path) == len(MIGRATIONS)
-    async with opened(path) as book:
+    async with opened(StorePlace(path)) as book:
         assert len(await book.store.read_events("c")) == 2
 
 

@@ -1,0 +1,115 @@
+"""Owns the connection to PostgreSQL: it translates the statements of this room, and cleans values on their way in and
+out.
+
+A value that PostgreSQL would refuse is refused here, before it is sent. An error of the server would end the whole
+transaction, with the values of other chats in it. It must not know a table.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from jupyter_eca.host.store.dialect import POSTGRES, SqlDialect
+from jupyter_eca.host.store.postgres.text import escape, unescape
+from jupyter_eca.protocol.base import replace_half_surrogates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# PostgreSQL stores at most 1 GB in a value, and a character has up to four bytes.
+_MAX_CHARACTERS: Final = 250_000_000
+_INTEGERS: Final = range(-(2**63), 2**63)
+
+
+class PostgresConnection:
+    """A connection of psycopg, used as a `DatabaseConnection`."""
+
+    dialect: ClassVar[SqlDialect] = POSTGRES
+
+    def __init__(self, raw: Any, writer_lock: int) -> None:
+        """`raw` is the connection of psycopg, which commits each statement by itself. `writer_lock` is the number of
+        the advisory lock that a transaction holds."""
+        self._raw = raw
+        self._begin: Final = f"BEGIN; SELECT pg_advisory_xact_lock({writer_lock})"
+
+    def execute(self, sql: str, parameters: Any = (), /) -> PostgresRows:
+        return PostgresRows(self._raw.execute(_translate(sql), [_clean(value) for value in parameters]))
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
+        with self._raw.cursor() as cursor:
+            cursor.executemany(_translate(sql), [[_clean(value) for value in row] for row in parameters])
+
+    def insert(self, sql: str, parameters: Any, key: str, /) -> int:
+        (number,) = self.execute(f"{sql} RETURNING {key}", parameters).fetchall()[0]
+        return number
+
+    def begin(self) -> None:
+        # The lock comes in the same message. It makes the transactions of all processes of a user follow each other,
+        # as in SQLite. So the numbers of events have the order of their commits, and a reader that asks for what came
+        # after a number misses none.
+        self._raw.execute(self._begin, prepare=False)
+
+    def commit(self) -> None:
+        self._raw.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        if not self._raw.closed:
+            self._raw.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+class PostgresRows:
+    """The result of a statement: psycopg's cursor, with the texts as they were before they were stored."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    @property
+    def rowcount(self) -> int:
+        return self._cursor.rowcount
+
+    @property
+    def description(self) -> Sequence[Sequence[Any]] | None:
+        return self._cursor.description
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        row = self._cursor.fetchone()
+        return None if row is None else _restore(row)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return [_restore(row) for row in self._cursor.fetchall()]
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return map(_restore, self._cursor)
+
+
+@lru_cache(maxsize=256)
+def _translate(sql: str) -> str:
+    """Return a statement with the parameters of psycopg. No statement of ours has a `?` in a text."""
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _clean(value: Any) -> Any:
+    """Return a value as PostgreSQL stores it. Raises: OverflowError, TypeError when it cannot be stored."""
+    match value:
+        case str():
+            if len(value) > _MAX_CHARACTERS:
+                raise OverflowError("the text is too long")
+            return escape(replace_half_surrogates(str(value)))
+        case bool():
+            return int(value)
+        case int():
+            if value not in _INTEGERS:
+                raise OverflowError("the number has more than 64 bits")
+            return value
+        case None | float() | bytes():
+            return value
+        case _:
+            raise TypeError(f"a value of the type {type(value).__name__} cannot be stored")
+
+
+def _restore(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(unescape(value) if isinstance(value, str) else value for value in row)
