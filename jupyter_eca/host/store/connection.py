@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from jupyter_eca.host.store.dialect import SQLITE, SqlDialect
 from jupyter_eca.protocol.base import replace_half_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
+
+
+class UnknownCommit(Exception):  # whether it is an error is not known
+    """The connection was lost while a transaction was committed, so it is not known whether it was committed."""
+
+    def __init__(self, transaction: str) -> None:
+        super().__init__("the connection was lost")
+        self.transaction: Final = transaction
+        """What identifies the transaction, see `Database.was_committed`."""
+        self.written: Any = None
+        """What the transaction has stored, if it was committed: a `WriteResult`."""
 
 
 class DatabaseCursor(Protocol):
@@ -51,7 +62,7 @@ class DatabaseConnection(Protocol):
         ...
 
     def commit(self) -> None:
-        """End a transaction, and keep what it has written."""
+        """End a transaction, and keep what it has written. Raises: UnknownCommit."""
         ...
 
     def roll_back(self) -> None:

@@ -66,6 +66,10 @@ class Database(Protocol):
         there is a new connection. Raises: one of `errors`."""
         ...
 
+    def was_committed(self, transaction: str) -> bool:
+        """Return whether the transaction of an `UnknownCommit` was committed. Raises: one of `errors`."""
+        ...
+
     def is_damaged(self, error: Exception) -> bool:
         """Return whether an error comes from damage. Some errors have other reasons too: then all is read."""
         ...

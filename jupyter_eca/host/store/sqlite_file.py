@@ -79,6 +79,9 @@ class SqliteFile:
             self.open()
         return not is_same
 
+    def was_committed(self, transaction: str) -> bool:  # noqa: ARG002  # SQLite always says whether a commit has worked
+        return False
+
     def is_damaged(self, error: Exception) -> bool:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
         return is_damage(error) if code != sqlite3.SQLITE_ERROR else self.has_damage()

@@ -7,9 +7,11 @@ and then at most one commit is made every 40 ms (`PACE_SECONDS`).
 
 A damaged file is repaired (`repair`), at the start or when the damage is found.
 
-If a commit fails, because the disk is full or another program locks the file, the events are published without a
-number. They stay here in memory, in their order, until they can be stored. The chats concerned get a message when this
-begins, and when all is stored.
+If a commit fails, because the disk is full, another program locks the file or the server of the database has ended,
+the events are published without a number. They stay here in memory, in their order, until they can be stored. The chats
+concerned get a message when this begins, and when all is stored. What is still not stored when the process ends is written
+to a file (`unsaved_file`), and the next process stores it. If it is not known whether a commit has worked, because the
+server has ended before its answer, this is asked before anything else is stored. So nothing is stored twice.
 
 It must not know the engine, nor which program keeps the rows: `database` does. `tables` has the statements.
 """
@@ -25,9 +27,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from jupyter_eca.errors import NotSaved
 from jupyter_eca.host.store import schema
+from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.tables import Tables
+from jupyter_eca.host.store.unsaved_file import UnsavedRows, delete_unsaved, take_unsaved, write_unsaved
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
 if TYPE_CHECKING:
@@ -95,6 +99,13 @@ class Store:
         # The events that could not be stored, and their chats in the order in which the clients were told.
         self._unsaved: list[Event] = []
         self._unsaved_chats: dict[str, None] = {}
+        # A commit of which it is not known whether it has worked, with its events and costs. They are the first ones of
+        # `_unsaved` and `_spent`.
+        self._unknown: UnknownCommit | None = None
+        self._unknown_events: list[Event] = []
+        self._unknown_spent: list[Spending] = []
+        # The files of earlier processes whose events are in `_unsaved`.
+        self._taken: list[Path] = []
         # The error of the last commit ("" if it has worked), how many have failed one after the other, and the time of
         # the loop's clock of the next try.
         self._failure = ""
@@ -115,11 +126,22 @@ class Store:
         await self._run(self._open)
         if self._database.warning:
             self.warnings.append(self._database.warning)
+        await self._run(self._take_unsaved)
+        if self._unsaved or self._queued_costs:
+            await self._commit(retry=True)
 
     def _open(self) -> None:
         """Open the database. It blocks."""
         self._database.open()
         self._use_connection()
+
+    def _take_unsaved(self) -> None:
+        """Take what an earlier process could not store. It blocks."""
+        for path, rows in take_unsaved(self.path.parent, self.workspace):
+            is_stored = bool(rows.transaction) and self._database.was_committed(rows.transaction)
+            self._unsaved += rows.events[rows.count if is_stored else 0 :]
+            self._queued_costs += rows.spent[rows.spent_count if is_stored else 0 :]
+            self._taken.append(path)
 
     def _use_connection(self) -> None:
         """Read and write over the connection that the database has now."""
@@ -147,16 +169,33 @@ class Store:
     async def close(self) -> None:
         """Commit the remaining events, and close the database."""
         await self._commit(retry=True)
-        if self._unsaved:
-            _log.error(
-                "%d events of the chats %s are lost: they could not be stored in %s (%s)",
-                len(self._unsaved),
-                ", ".join(self._unsaved_chats),
-                self._database.name,
-                self._failure,
-            )
+        if self._unsaved or self._queued_costs:
+            await self._run(self._write_unsaved)
         await self._run(self._database.close)
         self._thread.shutdown()
+
+    def _write_unsaved(self) -> None:
+        """Write what could not be stored to a file, for the next process. It blocks."""
+        unknown, events, spent = self._unknown, self._unknown_events, self._unknown_spent
+        transaction = (unknown.transaction, len(events), len(spent)) if unknown else ("", 0, 0)
+        try:
+            path = write_unsaved(
+                self.path.parent, UnsavedRows(self.workspace, self._unsaved, self._queued_costs, *transaction)
+            )
+        except OSError as error:
+            outcome = f"are lost: {error}"
+        else:
+            outcome = f"are kept in {path}, and stored at the next start"
+            for taken in self._taken:
+                delete_unsaved(taken)
+        _log.error(
+            "%d events of the chats %s could not be stored in %s (%s). They %s",
+            len(self._unsaved),
+            ", ".join(self._unsaved_chats),
+            self._database.name,
+            self._failure,
+            outcome,
+        )
 
     def append(self, events: Sequence[Event]) -> None:
         """Queue events, which `run` commits and publishes soon."""
@@ -180,6 +219,7 @@ class Store:
         """Forget the events of a chat that are not stored yet. Called before the chat is deleted."""
         self._pending = [event for event in self._pending if event.chat != chat]
         self._unsaved = [event for event in self._unsaved if event.chat != chat]
+        self._unknown_events = [event for event in self._unknown_events if event.chat != chat]
         self._unsaved_chats.pop(chat, None)
 
     async def settle(self) -> None:
@@ -308,21 +348,30 @@ class Store:
         A full or broken disk must not take the answer away from the user who is reading it. So events that cannot be
         stored are published without a number, and stay here in their order.
         """
-        # The first `late` events were published before, without a number.
-        events, late = [*self._unsaved, *fresh], len(self._unsaved)
         selected, self._queued_selections = self._queued_selections, {}
-        spent, self._queued_costs = self._queued_costs, []
+        events, spent = [*self._unsaved, *fresh], self._queued_costs
         try:
+            if self._unknown is not None:
+                await self._resolve_unknown(self._unknown)
+            # The first `late` events were published before, without a number.
+            events, late = [*self._unsaved, *fresh], len(self._unsaved)
+            spent, self._queued_costs = self._queued_costs, []
             written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, late=late))
         except Exception as error:  # noqa: BLE001  # whatever is wrong with one write, the store must go on for all chats
             if not self._failure:
                 _log.exception("%d events could not be stored in %s", len(events), self._database.name)
             self._queued_selections = {**selected, **self._queued_selections}
-            self._queued_costs = [*spent, *self._queued_costs]
-            self._unsaved = merge_pieces(events)
+            if spent is not self._queued_costs:
+                self._queued_costs = [*spent, *self._queued_costs]
+            if isinstance(error, UnknownCommit):
+                self._unknown, self._unknown_events, self._unknown_spent = error, events, spent
+            self._unsaved = events if self._unknown else merge_pieces(events)
             await self._note_failure(str(error))
             return fresh
         self._unsaved = []
+        if self._taken:
+            await self._run(partial(_delete_all, self._taken))
+            self._taken = []
         if self._database.is_temporary:
             self._note_temporary(events)
         elif self._failure:
@@ -331,6 +380,17 @@ class Store:
             _log.error("something of the chat %s was not stored: %s", refused.chat, refused.reason)
             self.on_refused(refused.chat, refused.reason)
         return written.events[late:]
+
+    async def _resolve_unknown(self, unknown: UnknownCommit) -> None:
+        """Find out whether an unknown commit has worked, and forget what it has stored. Raises: an error of the
+        database when that cannot be found out now."""
+        if await self._use_repaired(lambda _: self._database.was_committed(unknown.transaction)):
+            shown = [event for event in unknown.written.events if event.seq]
+            await self._use_repaired(lambda tables: tables.mark_shown(shown))
+            stored = set(map(id, self._unknown_events))
+            self._unsaved = [event for event in self._unsaved if id(event) not in stored]
+            self._queued_costs = self._queued_costs[len(self._unknown_spent) :]
+        self._unknown, self._unknown_events, self._unknown_spent = None, [], []
 
     async def _note_failure(self, reason: str) -> None:
         """Note that a commit has failed: plan the next try, and tell the chats concerned."""
@@ -374,6 +434,12 @@ class Store:
     def _explain(self, reason: str) -> str:
         """Return a text for the user: the reason of a failure, and what to do about it."""
         return f"{self._database.name} cannot be used now ({reason}). {self._database.advise(reason)}"
+
+
+def _delete_all(paths: Sequence[Path]) -> None:
+    """Delete files of unsaved events, which are stored now."""
+    for path in paths:
+        delete_unsaved(path)
 
 
 def _ignore(*_: object) -> None:

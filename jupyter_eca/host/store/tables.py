@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.host.store.choices import Choices
-from jupyter_eca.host.store.connection import transaction
+from jupyter_eca.host.store.connection import UnknownCommit, transaction
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.rows import (
     CHANGED,
@@ -155,35 +155,50 @@ class Tables:
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
         late_chats = list(dict.fromkeys(event.chat for event in events[:late]))
-        with transaction(self._db):
-            for chat in late_chats:
-                newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
-                self._db.execute(
-                    f"UPDATE chats SET cut_from = CASE WHEN cut_from < {newest} THEN cut_from ELSE {newest} END"  # noqa: S608  # words of ours
-                    " WHERE id = ?",
-                    (chat,),
-                )
-            for event in events:
-                try:
-                    stored.append(event.model_copy(update={"seq": self._insert(event)}))
-                except _UNSTORABLE as error:
-                    stored.append(event)
-                    refused.append(RefusedWrite(event.chat, repr(error)))
-            for chat in late_chats:
-                self._db.execute(
-                    "UPDATE chats SET cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?", (chat,)
-                )
-            for chat, selection in selections.items():
-                try:
-                    self._store_selection(chat, selection)
-                except _UNSTORABLE as error:
-                    refused.append(RefusedWrite(chat, repr(error)))
-            for spending in costs:
-                try:
-                    add_spending(self._db, (spending,))
-                except _UNSTORABLE as error:
-                    refused.append(RefusedWrite(spending.chat, repr(error)))
+        try:
+            with transaction(self._db):
+                for chat in late_chats:
+                    newest = "(SELECT coalesce(max(seq), 0) FROM events WHERE chat = id)"
+                    self._db.execute(
+                        f"UPDATE chats SET cut_from = CASE WHEN cut_from < {newest} THEN cut_from ELSE {newest} END"  # noqa: S608  # words of ours
+                        " WHERE id = ?",
+                        (chat,),
+                    )
+                for event in events:
+                    try:
+                        stored.append(event.model_copy(update={"seq": self._insert(event)}))
+                    except _UNSTORABLE as error:
+                        stored.append(event)
+                        refused.append(RefusedWrite(event.chat, repr(error)))
+                for chat in late_chats:
+                    self._db.execute(
+                        "UPDATE chats SET cut_to = (SELECT max(seq) FROM events WHERE chat = id) WHERE id = ?", (chat,)
+                    )
+                for chat, selection in selections.items():
+                    try:
+                        self._store_selection(chat, selection)
+                    except _UNSTORABLE as error:
+                        refused.append(RefusedWrite(chat, repr(error)))
+                for spending in costs:
+                    try:
+                        add_spending(self._db, (spending,))
+                    except _UNSTORABLE as error:
+                        refused.append(RefusedWrite(spending.chat, repr(error)))
+        except UnknownCommit as error:
+            error.written = WriteResult(stored, refused)
+            raise
         return WriteResult(stored, refused)
+
+    def mark_shown(self, events: Sequence[Event]) -> None:
+        """Note that stored events were shown before without their numbers. See `write` for the reason."""
+        for chat in dict.fromkeys(event.chat for event in events):
+            numbers = [event.seq for event in events if event.chat == chat]
+            query = "SELECT coalesce(max(seq), 0) FROM events WHERE chat = ? AND seq < ?"
+            (before,) = self._db.execute(query, (chat, min(numbers))).fetchone()
+            self._db.execute(
+                "UPDATE chats SET cut_from = CASE WHEN cut_from < ? THEN cut_from ELSE ? END, cut_to = ? WHERE id = ?",
+                (before, before, max(numbers), chat),
+            )
 
     def _insert(self, event: Event) -> int:
         """Insert an event, update the row of its chat, and return the event's number."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.dialect import POSTGRES, SqlDialect
 from jupyter_eca.host.store.postgres.text import escape, unescape
 from jupyter_eca.protocol.base import replace_half_surrogates
@@ -31,7 +32,8 @@ class PostgresConnection:
         """`raw` is the connection of psycopg, which commits each statement by itself. `writer_lock` is the number of
         the advisory lock that a transaction holds."""
         self._raw = raw
-        self._begin: Final = f"BEGIN; SELECT pg_advisory_xact_lock({writer_lock})"
+        self._begin: Final = f"BEGIN; SELECT pg_advisory_xact_lock({writer_lock}), pg_current_xact_id()::text"
+        self._transaction = ""
 
     def execute(self, sql: str, parameters: Any = (), /) -> PostgresRows:
         return PostgresRows(self._raw.execute(_translate(sql), [_clean(value) for value in parameters]))
@@ -48,10 +50,17 @@ class PostgresConnection:
         # The lock comes in the same message. It makes the transactions of all processes of a user follow each other,
         # as in SQLite. So the numbers of events have the order of their commits, and a reader that asks for what came
         # after a number misses none.
-        self._raw.execute(self._begin, prepare=False)
+        cursor = self._raw.execute(self._begin, prepare=False)
+        cursor.nextset()
+        _, self._transaction = cursor.fetchone()
 
     def commit(self) -> None:
-        self._raw.execute("COMMIT")
+        try:
+            self._raw.execute("COMMIT")
+        except Exception as error:
+            if self._raw.closed:
+                raise UnknownCommit(self._transaction) from error
+            raise
 
     def roll_back(self) -> None:
         if not self._raw.closed:

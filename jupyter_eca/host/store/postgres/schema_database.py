@@ -26,6 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.host.store import schema
+from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.postgres.connection import PostgresConnection
 from jupyter_eca.host.store.postgres.tables_in_postgres import migrate
@@ -89,7 +90,7 @@ class PostgresSchema:
 
     def open(self) -> None:
         psycopg = import_psycopg()
-        self.errors = (psycopg.Error, ConfigError)
+        self.errors = (psycopg.Error, ConfigError, UnknownCommit)
         try:
             self._connect()
         except psycopg.Error as error:
@@ -116,6 +117,13 @@ class PostgresSchema:
         self._failure = None
         _log.warning("%s is connected again", self.name)
         return True
+
+    def was_committed(self, transaction: str) -> bool:
+        (status,) = self._raw.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
+        if status == "in progress":
+            # The server does not know yet that the connection is lost. Until it does, it holds the lock for writing.
+            raise import_psycopg().OperationalError("a lost connection still writes")
+        return status == "committed"
 
     def is_damaged(self, error: Exception) -> bool:  # noqa: ARG002  # PostgreSQL looks after its own files
         return False
@@ -156,7 +164,8 @@ class PostgresSchema:
     def _is_lost(self) -> bool:
         """Return whether the connection is lost. A server that ends says so, which is read here. So the loss is known
         before a statement is sent, and no statement runs twice."""
-        if not self._raw.closed and select.select([self._raw.fileno()], [], [], 0)[0]:
+        # At the first reading there is its message, and at the next one the end of the connection.
+        while not self._raw.closed and select.select([self._raw.fileno()], [], [], 0)[0]:
             with suppress(*self.errors):
                 self._raw.pgconn.consume_input()
         return self._raw.closed
