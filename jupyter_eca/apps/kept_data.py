@@ -21,13 +21,14 @@ from jupyter_eca.errors import ConfigError, UnknownChat
 from jupyter_eca.host.kept_data.archive import write_archive
 from jupyter_eca.host.kept_data.kept_files import KeptFiles
 from jupyter_eca.host.kept_data.purge import count_for_purge, purge
-from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope, read_rows
+from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope, describe_database, read_rows
 from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.workspace.paths import find_database
 
 if TYPE_CHECKING:
     import argparse
 
+    from jupyter_eca.config.schema import StoreConfig
     from jupyter_eca.host.store.kept_rows import DataScope, KeptRows
 
 # The most chats that are listed in the error about an unknown chat.
@@ -41,11 +42,11 @@ _NOT_DELETED: Final = (
 
 def export(options: argparse.Namespace) -> int:
     """Write the archive. Return the exit status. Raises: ConfigError, UnknownChat."""
-    database = _find_database()
-    scope, name = _find_scope(database, options)
+    database, store = _find_database(options.config_file)
+    scope, name = _find_scope(database, store, options)
     target: Path = options.output or Path(f"jupyter-eca-{datetime.now():%Y-%m-%d}.zip")  # noqa: DTZ005  # a name, in the user's time
-    with read_rows(database, scope) as rows:
-        files = KeptFiles(database, scope)
+    with read_rows(database, scope, store) as rows:
+        files = KeptFiles(database, scope, store)
         if not rows.count() and not files.count(()):
             raise ConfigError(f"There is nothing to export of {name}.")
         _register_secrets(database, rows, options.config_file)
@@ -59,9 +60,9 @@ def delete(options: argparse.Namespace) -> int:
 
     Raises: BusyError, ConfigError, UnknownChat.
     """
-    database = _find_database()
-    scope, name = _find_scope(database, options)
-    files = KeptFiles(database, scope)
+    database, store = _find_database(options.config_file)
+    scope, name = _find_scope(database, store, options)
+    files = KeptFiles(database, scope, store)
     counts = count_for_purge(files)
     if not counts:
         raise ConfigError(f"Nothing is kept about {name}.")
@@ -75,28 +76,33 @@ def delete(options: argparse.Namespace) -> int:
             _print("Nothing was deleted.")
             return 1
     purge(files, counts)
-    _print(f"Deleted. {database} has {database.stat().st_size:,} bytes now.")
+    if store.url is None:
+        _print(f"Deleted. {database} has {database.stat().st_size:,} bytes now.")
+    else:
+        _print(f"Deleted from {describe_database(database, store)}. Its backups and its log may still have it.")
     return 0
 
 
-def _find_database() -> Path:
-    """Return the path of the database. Raises: ConfigError when there is none, because these commands must not create
-    it."""
+def _find_database(config_file: Path | None) -> tuple[Path, StoreConfig]:
+    """Return the path of the database, and the settings, which may name another one. Raises: ConfigError when there is
+    none, because these commands must not create it."""
     database = find_database()
-    if not database.exists():
+    store = config.read_config([Path.cwd()], config_file, skip_broken_projects=True).store
+    redaction.register_secret(*store.list_passwords())
+    if store.url is None and not database.exists():
         raise ConfigError(f"Nothing is kept: there is no {database}. JUPYTER_DATA_DIR names another folder.")
-    return database
+    return database, store
 
 
-def _find_scope(database: Path, options: argparse.Namespace) -> tuple[DataScope, str]:
+def _find_scope(database: Path, store: StoreConfig, options: argparse.Namespace) -> tuple[DataScope, str]:
     """Return the scope that the options choose, and its name in words. Raises: ConfigError, UnknownChat."""
     if options.everything:
         return UserScope(), "everything that is kept for you"
-    with read_rows(database, ChatScope(options.chat or "")) as rows:
+    with read_rows(database, ChatScope(options.chat or ""), store) as rows:
         if options.chat:
             row = next((row for row in rows.list_chats() if row.id == options.chat), None)
             if row is None:
-                raise UnknownChat(f"There is no chat {options.chat!r}. {_list_newest(database)}")
+                raise UnknownChat(f"There is no chat {options.chat!r}. {_list_newest(database, store)}")
             return ChatScope(row.id), f"the chat {row.title or row.id!r} with those of its subagents"
         workspaces = rows.list_workspaces()
     folder = Path(options.project).expanduser().resolve()
@@ -108,9 +114,9 @@ def _find_scope(database: Path, options: argparse.Namespace) -> tuple[DataScope,
     return WorkspaceScope(folders), f"all that is kept about {folder}"
 
 
-def _list_newest(database: Path) -> str:
+def _list_newest(database: Path, store: StoreConfig) -> str:
     """Return the newest chats in words, with their ids."""
-    with read_rows(database, UserScope()) as rows:
+    with read_rows(database, UserScope(), store) as rows:
         chats = [row for row in rows.list_chats() if row.parent is None]
     newest = sorted(chats, key=lambda row: row.updated, reverse=True)[:_MAX_LISTED_CHATS]
     if not newest:

@@ -6,16 +6,21 @@ from __future__ import annotations
 import csv
 import sys
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca import redaction
+from jupyter_eca.config import read_config
 from jupyter_eca.engine.model.budget import format_cost
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.host.store.kept_rows import describe_database
 from jupyter_eca.host.store.usage_counts import count_usage
 from jupyter_eca.workspace.paths import find_database
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
+
+    from jupyter_eca.config.schema import StoreConfig
 
 # The heads of the columns.
 _COLUMNS: Final = ("store", "day", "person", "messages", "requests", "tokens in", "tokens out", "US dollars")
@@ -31,17 +36,25 @@ def print_usage(options: argparse.Namespace) -> int:
     table = csv.writer(sys.stdout)
     table.writerow(_COLUMNS)
     status = 0
-    for store in map(_find_store, options.store or [find_database()]):
+    stores: list[tuple[Path, StoreConfig | None]] = [(_find_store(path), None) for path in options.store or ()]
+    for store, settings in stores or [(find_database(), _read_settings(options.config_file))]:
         try:
-            rows = count_usage(store, since)
+            rows = count_usage(store, since, settings)
         except ConfigError as error:
             sys.stderr.write(f"{error}\n")
             status = 1
             continue
         for row in rows:
             amounts = (row.messages, row.requests, row.tokens_in, row.tokens_out, format_cost(row.cost))
-            table.writerow((store, row.day, row.person, *amounts))
+            table.writerow((describe_database(store, settings), row.day, row.person, *amounts))
     return status
+
+
+def _read_settings(config_file: Path | None) -> StoreConfig:
+    """Return the settings of the user's own store."""
+    settings = read_config([Path.cwd()], config_file, skip_broken_projects=True).store
+    redaction.register_secret(*settings.list_passwords())
+    return settings
 
 
 def _find_store(path: Path) -> Path:

@@ -146,7 +146,7 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
         *find_limit_problems(resolved),
         *_find_sandbox_problems(services),
         *find_installation_problems(),
-        *find_machine_problems(services.store.path),
+        *find_machine_problems(services.store.path if services.store.files else None),
     )
     return _SetupMistakes(dict(find_mcp_problems(config, folders)), others)
 
@@ -292,6 +292,7 @@ def _describe_gain(name: str, entry: CatalogEntry) -> str:
 def _describe_details(services: Services, models: tuple[str, ...]) -> Iterator[str]:
     """Yield the versions, the models and the tools."""
     yield f"jupyter_eca {__version__}, Python {sys.version.split()[0]}"
+    yield f"Chats: {services.store.describe_place()}"
     yield "Packages: " + ", ".join(_list_versions())
     yield "Models: " + (", ".join(f"`{model}`" for model in models) or "none")
     yield "Tools: " + ", ".join(f"`{name}`" for name in services.toolbox.get_tools())

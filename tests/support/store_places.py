@@ -15,12 +15,14 @@ from pydantic import SecretStr
 
 from jupyter_eca.config.schema import StoreConfig
 from jupyter_eca.host.store import Store
+from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.postgres.schema_database import connect, make_lock_number, use_own_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from jupyter_eca.host.store.connection import DatabaseConnection
     from jupyter_eca.protocol.event import Event
 
 SQLITE: Final = "sqlite"
@@ -55,6 +57,24 @@ class StorePlace:
         with self._connect() as db:
             cursor = db.execute(sql)
             return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def open_connection(self) -> Generator[DatabaseConnection]:
+        """A connection as a store has it: the tables are made."""
+        database = make_database(self.path, "/w", self.settings)
+        database.open()
+        try:
+            yield database.db
+        finally:
+            database.close()
+
+    def list_tables(self) -> set[str]:
+        """All tables but those that a database needs for itself."""
+        if self.url:
+            rows = self.run("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+            return {name for (name,) in rows} - {"migrations"}
+        rows = self.run("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {name for (name,) in rows if not name.startswith(("sqlite_", "message_index"))}
 
     @contextmanager
     def hold(self) -> Generator[None]:

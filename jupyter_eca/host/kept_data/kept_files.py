@@ -19,11 +19,13 @@ from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.host.data_folder import DataFolder
 from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope
+from jupyter_eca.host.store.unsaved_file import UNSAVED_PATTERN
 from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_eca.config.schema import StoreConfig
     from jupyter_eca.host.store.kept_rows import DataScope
 
 
@@ -35,6 +37,8 @@ class KeptFiles:
     """The database of chats, beside which the files are."""
     scope: DataScope
     """Whose files they are: those of a chat, a workspace or the user."""
+    store: StoreConfig | None = None
+    """The settings of the store. With them, the chats may be in another database than the file."""
 
     @property
     def _data_folder(self) -> DataFolder:
@@ -54,9 +58,9 @@ class KeptFiles:
         return self._list_in(self._data_folder.locks)
 
     def list_other_databases(self) -> list[Path]:
-        """Return the databases beside the real one: kept damaged ones, and those that took the place of one of
-        a newer version."""
-        names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*")
+        """Return the files with chats beside the database: kept damaged databases, those that took the place of one of
+        a newer version, and what could not be stored yet."""
+        names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*", UNSAVED_PATTERN)
         return sorted(path for name in names for path in self.database.parent.glob(name) if path.is_file())
 
     def list_trusted_folders(self) -> dict[str, list[str]]:

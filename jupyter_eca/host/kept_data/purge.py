@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import BusyError, ConfigError
-from jupyter_eca.host.store.kept_rows import open_rows_exclusively
+from jupyter_eca.host.store.kept_rows import DatabaseInUse, open_rows_exclusively
 from jupyter_eca.redaction import redact_arguments
 from jupyter_eca.workspace.jobs.process_records import end_orphans
 
@@ -24,20 +24,16 @@ if TYPE_CHECKING:
     from jupyter_eca.host.kept_data.kept_files import KeptFiles
 
 
-class _CountsChangedError(BusyError):
-    """Since the user was asked, something was added or removed."""
-
-
 def count_for_purge(files: KeptFiles) -> dict[str, int]:
     """Return how many items of each kind would be deleted. No other program may have the database open.
 
     Raises: BusyError, with the programs that have the database open; ConfigError.
     """
     try:
-        with open_rows_exclusively(files.database, files.scope) as rows:
+        with open_rows_exclusively(files.database, files.scope, files.store) as rows:
             return rows.count() | files.count(row.id for row in rows.list_chats())
-    except BusyError as error:
-        raise BusyError(_describe_programs(files.database)) from error
+    except DatabaseInUse as error:
+        raise BusyError(_describe_programs(error, files.database)) from error
 
 
 def purge(files: KeptFiles, counts: dict[str, int]) -> None:
@@ -48,10 +44,10 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
     deleted then. ConfigError when the database or a file cannot be written.
     """
     try:
-        with open_rows_exclusively(files.database, files.scope) as rows:
+        with open_rows_exclusively(files.database, files.scope, files.store) as rows:
             chats = [row.id for row in rows.list_chats()]
             if rows.count() | files.count(chats) != counts:
-                raise _CountsChangedError(
+                raise BusyError(
                     "Nothing was deleted: there is more or less to delete than when you were asked. Start again."
                 )
             # Commands that a killed server left running write no chat, but their records name a chat and a command.
@@ -65,17 +61,15 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
                 ) from error
             rows.delete()
             rows.compact()
-    except _CountsChangedError:
-        raise
-    except BusyError as error:
-        raise BusyError(_describe_programs(files.database)) from error
+    except DatabaseInUse as error:
+        raise BusyError(_describe_programs(error, files.database)) from error
 
 
-def _describe_programs(database: Path) -> str:
+def _describe_programs(error: DatabaseInUse, database: Path) -> str:
     """Return which programs have the database open, and what to do about it."""
-    programs = ", ".join(_find_programs(database)) or "another program"
+    programs = ", ".join(error.programs or _find_programs(database)) or "another program"
     return (
-        f"Nothing was deleted: {database} is open in {programs}. It would write the chats again. End it (Jupyter, an "
+        f"Nothing was deleted: {error.name} is open in {programs}. It would write the chats again. End it (Jupyter, an "
         "editor or a kernel), then purge again."
     )
 

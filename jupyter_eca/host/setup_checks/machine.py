@@ -30,10 +30,18 @@ _NETWORK_FILE_SYSTEMS: Final = frozenset(
 )
 
 
-def find_machine_problems(database: Path) -> Iterator[str]:
-    """Yield what is wrong with this machine. Blocks. `database` is the file of the chats."""
+def find_machine_problems(database: Path | None) -> Iterator[str]:
+    """Yield what is wrong with this machine. Blocks. `database` is the file of the chats; None if they are in the
+    database of a server."""
     if shutil.which("rg") is None:
         yield "ripgrep (`rg`) is not installed, so searching in files is slow and ignores no `.gitignore`. Install it."
+    if database is not None:
+        yield from _find_disk_problems(database)
+    yield from _find_clock_problems(database)
+
+
+def _find_disk_problems(database: Path) -> Iterator[str]:
+    """Yield what is wrong with the disk of the chats."""
     folder = next((place for place in database.parents if place.is_dir()), Path())
     free = shutil.disk_usage(folder).free
     if free < _SMALLEST_FREE_BYTES:
@@ -48,7 +56,6 @@ def find_machine_problems(database: Path) -> Iterator[str]:
             f"{folder} cannot be written, so chats are not kept. Give yourself the right to write there, or set "
             "`JUPYTER_DATA_DIR`."
         )
-    yield from _find_clock_problems(database)
 
 
 def _find_network_drive(folder: Path) -> str:
@@ -63,11 +70,11 @@ def _find_network_drive(folder: Path) -> str:
     return kind if kind.casefold() in _NETWORK_FILE_SYSTEMS else ""
 
 
-def _find_clock_problems(database: Path) -> Iterator[str]:
+def _find_clock_problems(database: Path | None) -> Iterator[str]:
     """Yield a sentence if the clock is more than a day slow: it then shows a time before the one at which a file of
     ours was written."""
     times: list[float] = []
-    for file in (database, Path(__file__)):
+    for file in filter(None, (database, Path(__file__))):
         try:
             times.append(file.stat().st_mtime)
         except OSError:

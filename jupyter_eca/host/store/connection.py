@@ -69,6 +69,10 @@ class DatabaseConnection(Protocol):
         """End a transaction, and leave everything as it was before."""
         ...
 
+    def compact(self) -> None:
+        """Rewrite the database without deleted rows."""
+        ...
+
     def close(self) -> None:
         """Close the connection."""
         ...
@@ -98,6 +102,9 @@ class StoreConnection(sqlite3.Connection):
 
     def begin(self) -> None:
         self.execute("BEGIN IMMEDIATE")
+
+    def compact(self) -> None:
+        self.execute("VACUUM")
 
     def commit(self) -> None:
         self.execute("COMMIT")

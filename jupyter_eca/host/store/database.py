@@ -83,6 +83,10 @@ class Database(Protocol):
         done."""
         ...
 
+    def describe(self) -> str:
+        """Return what the database is, and what cannot be done with it, for `doctor`."""
+        ...
+
     def set_patience(self, seconds: float) -> None:
         """Set how long a statement waits for another program that writes."""
         ...

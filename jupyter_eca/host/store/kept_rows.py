@@ -19,9 +19,10 @@ from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
+    from jupyter_eca.config.schema import StoreConfig
     from jupyter_eca.host.store.connection import DatabaseConnection, StoreConnection
     from jupyter_eca.host.store.rows import ChatRow
     from jupyter_eca.protocol.event import Event
@@ -91,8 +92,6 @@ OWNERSHIP: Final = {
 # The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
 _PRIMARY_CODE: Final = 0xFF
 
-_IN_USE: Final = "{path} is open in another program."
-
 # The columns that have JSON.
 _JSON_COLUMNS: Final = frozenset({"content", "aside", "undo", "sources", "order", "decided", "sections"})
 
@@ -105,6 +104,18 @@ _SCOPED_CHATS: Final = """
     WITH RECURSIVE scoped(id) AS ({first} UNION SELECT chats.id FROM chats JOIN scoped ON chats.parent = scoped.id)
     SELECT id FROM scoped
 """
+
+
+class DatabaseInUse(BusyError):
+    """Another program has the database open."""
+
+    def __init__(self, name: str, programs: Sequence[str] = ()) -> None:
+        """`programs` are those that have it open, in words, if that is known."""
+        super().__init__(f"{name} is open in another program.")
+        self.name: Final = name
+        """What the database is called."""
+        self.programs: Final = tuple(programs)
+        """The programs."""
 
 
 class KeptRows:
@@ -151,7 +162,6 @@ class KeptRows:
 
     def delete(self) -> None:
         """Delete all rows of the scope in one transaction, and their entries in the index of the search."""
-        self._db.execute("PRAGMA secure_delete = ON")
         index = MessageIndex(self._db, "")
         with transaction(self._db):
             for chat in self._list_ids():
@@ -163,8 +173,8 @@ class KeptRows:
         index.rebuild()
 
     def compact(self) -> None:
-        """Rewrite the file without the deleted rows."""
-        self._db.execute("VACUUM")
+        """Rewrite the database without the deleted rows."""
+        self._db.compact()
 
     def _list_ids(self) -> list[str]:
         """Return the ids of the chats of the scope."""
@@ -221,23 +231,49 @@ def _decode(name: str, value: Any) -> Any:
     return value
 
 
+def describe_database(path: Path, settings: StoreConfig | None = None) -> str:
+    """Return what a database is called in sentences. See `read_rows` for the arguments."""
+    if settings is None or settings.url is None:
+        return str(path)
+    from jupyter_eca.host.store.postgres.schema_database import describe_url
+
+    return describe_url(settings.url.get_secret_value())
+
+
 @contextmanager
-def read_rows(path: Path, scope: DataScope) -> Generator[KeptRows]:
+def read_rows(path: Path, scope: DataScope, settings: StoreConfig | None = None) -> Generator[KeptRows]:
     """Yield the rows of a scope as they are at one moment. Other processes may write to the database meanwhile.
 
-    Raises: ConfigError when the database cannot be used.
+    They are in the file `path`, unless the `settings` name another database. Raises: ConfigError when it cannot be
+    used.
     """
+    if settings is not None and settings.url is not None:
+        from jupyter_eca.host.store.postgres.whole_schema import open_snapshot
+
+        with open_snapshot(settings.url.get_secret_value()) as snapshot:
+            yield KeptRows(snapshot, scope)
+        return
     with _explain_errors(path), closing(_open(path)) as db:
         db.execute("BEGIN")
         yield KeptRows(db, scope)
 
 
 @contextmanager
-def open_rows_exclusively(path: Path, scope: DataScope) -> Generator[KeptRows]:
-    """Yield the rows of a scope while no other process has the database open. Write-ahead logging is off meanwhile.
+def open_rows_exclusively(path: Path, scope: DataScope, settings: StoreConfig | None = None) -> Generator[KeptRows]:
+    """Yield the rows of a scope while no other process has the database open. A file has no write-ahead logging
+    meanwhile.
 
-    Raises: BusyError when another process has it open; ConfigError when the database cannot be used.
+    See `read_rows` for the arguments. Raises: DatabaseInUse when another process has it open; ConfigError when the
+    database cannot be used.
     """
+    if settings is not None and settings.url is not None:
+        from jupyter_eca.host.store.postgres.whole_schema import open_alone
+
+        with open_alone(settings.url.get_secret_value()) as (db, programs):
+            if programs is not None:
+                raise DatabaseInUse(describe_database(path, settings), programs)
+            yield KeptRows(db, scope)
+        return
     with _explain_errors(path), closing(_open(path)) as db:
         _lock_exclusively(db, path)
         yield KeptRows(db, scope)
@@ -252,7 +288,8 @@ def _open(path: Path) -> StoreConnection:
 
 
 def _lock_exclusively(db: StoreConnection, path: Path) -> None:
-    """Lock the database, so that no other connection can use it. Raises: BusyError when another one has it open.
+    """Lock the database, so that no other connection can use it. Raises: DatabaseInUse when another one has it
+    open.
 
     SQLite leaves write-ahead logging only if no other connection has the file open, even an idle one. The next
     `connect` switches it on again.
@@ -267,9 +304,9 @@ def _lock_exclusively(db: StoreConnection, path: Path) -> None:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & _PRIMARY_CODE not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise
-        raise BusyError(_IN_USE.format(path=path)) from error
+        raise DatabaseInUse(str(path)) from error
     if mode != "delete":
-        raise BusyError(_IN_USE.format(path=path))
+        raise DatabaseInUse(str(path))
 
 
 @contextmanager

@@ -104,6 +104,9 @@ class SqliteFile:
         self.open()
         return warning
 
+    def describe(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version}, `{self._opened.path}`"
+
     def set_patience(self, seconds: float) -> None:
         self.db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 

@@ -273,6 +273,10 @@ class Store:
         """Return the chats of this workspace, the last used first. Raises: NotSaved."""
         return await self._use(lambda tables: tables.list_chats())
 
+    def describe_place(self) -> str:
+        """Return where the chats are stored, for `doctor`."""
+        return self._database.describe()
+
     async def inspect(self) -> None:
         """Read the whole database, and repair it if it is damaged: not every damage shows in what is read daily. See
         `warnings`. Raises: NotSaved."""

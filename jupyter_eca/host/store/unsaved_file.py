@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-PATTERN: Final = "unsaved-*"
+UNSAVED_PATTERN: Final = "unsaved-*"
 """The names of the files."""
 
 
@@ -68,7 +68,7 @@ def take_unsaved(folder: Path, workspace: str) -> list[tuple[Path, UnsavedRows]]
     """Return what could not be stored of a workspace, with its files. Other processes do not take these files any more.
     The caller deletes them when their rows are stored. Blocks."""
     found: list[tuple[Path, UnsavedRows]] = []
-    for path in sorted(folder.glob(f"{PATTERN}.json")):
+    for path in sorted(folder.glob(f"{UNSAVED_PATTERN}.json")):
         try:
             rows = _read(path)
             if rows.workspace == workspace:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,14 +19,14 @@ from jupyter_eca.host.store.kept_rows import (
     open_rows_exclusively,
     read_rows,
 )
-from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.spending import Spending
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
+from tests.support.store_places import on_both_always
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.support.store_places import StorePlace
 
 
 def say(chat: str, text: str) -> Event:
@@ -35,67 +34,77 @@ def say(chat: str, text: str) -> Event:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
+def stored(place: StorePlace) -> StorePlace:
     """A chat with a subagent in /here, a chat in /there, and what a deleted chat of a notebook in /here has cost."""
-    path = tmp_path / "chats.db"
-    with closing(connect(path)) as db:
+    place.path.parent.mkdir(exist_ok=True)
+    with place.open_connection() as db:
         here, there = Tables(db, "/here", "1:1"), Tables(db, "/there", "1:1")
         here.write([say("mine", "ask")], {}, [Spending(1, "mine", "t", "", "m", 1, 0, 1, 0.5)])
         here.add_subagent_chat("child", "mine", 2)
         here.write([say("child", "look")], {})
         there.write([say("other", "ask")], {}, [Spending(1, "other", "t", "/there/b.ipynb", "m", 1, 0, 1, 0.5)])
         there.write([], {}, [Spending(1, "deleted", "t", "/here/a.ipynb", "m", 1, 0, 1, 0.5)])
-    return path
+    return place
 
 
-def test_every_table_says_whose_its_rows_are(database: Path) -> None:
-    with closing(connect(database)) as db:
-        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert {name for name in tables if not name.startswith(("sqlite_", "message_index"))} == OWNERSHIP.keys()
+@on_both_always
+def test_every_table_says_whose_its_rows_are(stored: StorePlace) -> None:
+    with stored.open_connection() as db:
+        assert stored.list_tables() == OWNERSHIP.keys()
         for table, ownership in OWNERSHIP.items():
-            columns = {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
+            columns = {name for name, *_ in db.execute(f"SELECT * FROM {table}").description or ()}  # noqa: S608  # ours
             assert {ownership.chat, ownership.workspace, ownership.path} <= columns | {""}
             # A table with the id of a chat that nobody names would be left behind.
             assert bool(ownership.chat) == bool(columns & {"chat", "parent"}), table
 
 
-def test_a_chat_has_the_chats_of_its_subagents(database: Path) -> None:
-    with read_rows(database, ChatScope("mine")) as rows:
+@on_both_always
+def test_a_chat_has_the_chats_of_its_subagents(stored: StorePlace) -> None:
+    with read_rows(stored.path, ChatScope("mine"), stored.settings) as rows:
         assert [row.id for row in rows.list_chats()] == ["mine", "child"]
         assert [row["content"]["text"] for row in rows.read("events")] == ["ask", "look"]
 
 
-def test_what_a_deleted_chat_has_cost_belongs_to_the_folder_of_its_notebook(database: Path) -> None:
-    with read_rows(database, WorkspaceScope(("/here",))) as rows:
+@on_both_always
+def test_what_a_deleted_chat_has_cost_belongs_to_the_folder_of_its_notebook(stored: StorePlace) -> None:
+    with read_rows(stored.path, WorkspaceScope(("/here",)), stored.settings) as rows:
         assert [row["chat"] for row in rows.read("spending")] == ["mine", "deleted"]
         assert [row["chat"] for row in rows.read("spending", "")] == ["deleted"]
-    with read_rows(database, WorkspaceScope(("/the",))) as rows:
+    with read_rows(stored.path, WorkspaceScope(("/the",)), stored.settings) as rows:
         assert rows.count() == {}
 
 
-def test_what_is_deleted_takes_nothing_of_others_with_it(database: Path) -> None:
-    with open_rows_exclusively(database, WorkspaceScope(("/here",))) as rows:
+@on_both_always
+def test_what_is_deleted_takes_nothing_of_others_with_it(stored: StorePlace) -> None:
+    with open_rows_exclusively(stored.path, WorkspaceScope(("/here",)), stored.settings) as rows:
         rows.delete()
         rows.compact()
         assert rows.count() == {}
-    with read_rows(database, UserScope()) as rows:
+    with read_rows(stored.path, UserScope(), stored.settings) as rows:
         assert [row.id for row in rows.list_chats()] == ["other"]
         assert [row["chat"] for row in rows.read("spending")] == ["other"]
 
 
-def test_nobody_has_the_database_alone_while_another_has_it_open(database: Path) -> None:
-    with closing(connect(database)), pytest.raises(BusyError), open_rows_exclusively(database, UserScope()):
-        pass
-    with open_rows_exclusively(database, UserScope()) as rows:
+@on_both_always
+def test_nobody_has_the_database_alone_while_another_has_it_open(stored: StorePlace) -> None:
+    with stored.open_connection():
+        with pytest.raises(BusyError), open_rows_exclusively(stored.path, UserScope(), stored.settings):
+            pass
+        with read_rows(stored.path, UserScope(), stored.settings) as rows:
+            assert len(rows.list_chats()) == 3
+    with open_rows_exclusively(stored.path, UserScope(), stored.settings) as rows:
         assert len(rows.list_chats()) == 3
 
 
-def test_an_event_that_cannot_be_read_is_exported_as_it_is_stored(database: Path) -> None:
-    with closing(connect(database)) as db:
+@on_both_always
+def test_an_event_that_cannot_be_read_is_exported_as_it_is_stored(stored: StorePlace) -> None:
+    with stored.open_connection() as db:
         db.execute("UPDATE events SET content = ? WHERE chat = 'mine'", ('{"type": "of tomorrow", "text": "ask"}',))
-    with read_rows(database, UserScope()) as rows:
-        write_archive(database.with_name("all.zip"), "all", rows, KeptFiles(database, UserScope()))
-    with zipfile.ZipFile(database.with_name("all.zip")) as archive:
+    with read_rows(stored.path, UserScope(), stored.settings) as rows:
+        write_archive(
+            stored.path.with_name("all.zip"), "all", rows, KeptFiles(stored.path, UserScope(), stored.settings)
+        )
+    with zipfile.ZipFile(stored.path.with_name("all.zip")) as archive:
         chats = [name for name in archive.namelist() if name.endswith("chat.md")]
         assert len(chats) == 2
         events = [json.loads(archive.read(name)) for name in archive.namelist() if name.endswith("events.json")]

@@ -66,6 +66,11 @@ class PostgresConnection:
         if not self._raw.closed:
             self._raw.execute("ROLLBACK")
 
+    def compact(self) -> None:
+        query = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"
+        for (table,) in self.execute(query).fetchall():
+            self._raw.execute(f"VACUUM FULL {table}", prepare=False)
+
     def close(self) -> None:
         self._raw.close()
 

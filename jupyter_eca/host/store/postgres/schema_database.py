@@ -29,7 +29,7 @@ from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.postgres.connection import PostgresConnection
-from jupyter_eca.host.store.postgres.tables_in_postgres import migrate
+from jupyter_eca.host.store.postgres.tables_in_postgres import make_search_index, migrate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,12 @@ _NO_SCHEMA: Final = (
     "{name} cannot be used: the role `{role}` has no schema of its own, and may not create one. An administrator can "
     'create it: `CREATE SCHEMA AUTHORIZATION "{role}"`.'
 )
+_DESCRIPTION: Final = (
+    "{name}, version {version}, schema `{schema}`. Only files of SQLite are repaired by the assistant, and only they "
+    "have a copy for the chats of a newer version. {search}"
+)
+_INDEXED: Final = "The search has an index (`pg_trgm`)."
+_NOT_INDEXED: Final = "The search reads all messages; with the extension `pg_trgm` it would have an index."
 _ADVICE: Final = "It is tried again by itself. If that does not help, ask whoever runs the database."
 
 
@@ -80,6 +86,7 @@ class PostgresSchema:
         self.is_temporary: Final = False
         self._url = url
         self._patience = schema.BUSY_SECONDS
+        self._description = self.name
         self._raw: Any = None
         self._failure: Exception | None = None
         self._failed_at = float("-inf")
@@ -94,7 +101,7 @@ class PostgresSchema:
         try:
             self._connect()
         except psycopg.Error as error:
-            raise ConfigError(f"{self.name} cannot be used: {_describe(error)}. {_ADVICE}") from error
+            raise ConfigError(f"{self.name} cannot be used: {describe_error(error)}. {_ADVICE}") from error
 
     def close(self) -> None:
         if self._raw is not None:
@@ -134,6 +141,9 @@ class PostgresSchema:
     def repair(self) -> str:
         return ""
 
+    def describe(self) -> str:
+        return self._description
+
     def set_patience(self, seconds: float) -> None:
         self._patience = seconds
         with suppress(*self.errors):
@@ -154,6 +164,11 @@ class PostgresSchema:
             self._raw.execute(f"SELECT pg_advisory_lock_shared({self.owner.removeprefix(SESSION)})")
             self._db = PostgresConnection(self._raw, make_lock_number("write", name))
             migrate(self._db, self.name)
+            has_index = make_search_index(self._db)
+            (version,) = self._raw.execute("SHOW server_version").fetchone()
+            self._description = _DESCRIPTION.format(
+                name=self.name, version=version, schema=name, search=_INDEXED if has_index else _NOT_INDEXED
+            )
         except BaseException:
             self.close()
             raise
@@ -234,6 +249,6 @@ def describe_url(url: str) -> str:
     return f"PostgreSQL ({user}{'@' if user else ''}{host}{parts.path})"
 
 
-def _describe(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return the first line of an error. The others repeat it for each address that was tried."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -56,6 +56,22 @@ def migrate(db: PostgresConnection, name: str) -> None:
         db.execute("UPDATE migrations SET version = ?", (len(schema.MIGRATIONS),))
 
 
+def make_search_index(db: PostgresConnection) -> bool:
+    """Make the index of the search if an administrator has installed `pg_trgm` in the database. Return whether there is
+    an index. Like that of FTS5, it has all groups of three characters, so it finds any part of a word."""
+    known = "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND indexname = 'message_index'"
+    if db.execute(known).fetchone():
+        return True
+    extension = (
+        "SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace"
+        " WHERE extname = 'pg_trgm'"
+    )
+    if (row := db.execute(extension).fetchone()) is None:
+        return False
+    db.execute(f"CREATE INDEX IF NOT EXISTS message_index ON messages USING gin (text {row[0]}.gin_trgm_ops)")
+    return True
+
+
 def translate(script: str, *, leaves_rows: bool) -> Iterator[str]:
     """Yield the statements of a migration for PostgreSQL; with `leaves_rows`, without those that change rows."""
     for statement in filter(None, map(str.strip, script.split(";"))):
