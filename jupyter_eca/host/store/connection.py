@@ -14,6 +14,7 @@ from jupyter_eca.protocol.base import replace_half_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
+    from pathlib import Path
 
 
 class UnknownCommit(Exception):  # whether it is an error is not known
@@ -69,6 +70,10 @@ class DatabaseConnection(Protocol):
         """End a transaction, and leave everything as it was before."""
         ...
 
+    def is_lost(self) -> bool:
+        """Return whether the database must be opened again: the server has ended, or the file was replaced."""
+        ...
+
     def compact(self) -> None:
         """Rewrite the database without deleted rows."""
         ...
@@ -84,6 +89,10 @@ class StoreConnection(sqlite3.Connection):
     replaces them too."""
 
     dialect: ClassVar[SqlDialect] = SQLITE
+    file: Path | None = None
+    """The file, if it may be replaced while it is open: another process repairs it."""
+    inode: int = 0
+    """The number of the file in its file system. It changes when the file is replaced."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         """Run a statement with parameters that SQLite can store."""
@@ -102,6 +111,14 @@ class StoreConnection(sqlite3.Connection):
 
     def begin(self) -> None:
         self.execute("BEGIN IMMEDIATE")
+
+    def is_lost(self) -> bool:
+        try:
+            return self.file is not None and self.file.stat().st_ino != self.inode
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
 
     def compact(self) -> None:
         self.execute("VACUUM")

@@ -35,7 +35,7 @@ class Database(Protocol):
 
     @property
     def db(self) -> DatabaseConnection:
-        """The connection. `open`, `renew` and `repair` may replace it."""
+        """The connection. `open`, `renew` and `repair` replace it."""
         ...
 
     @property
@@ -61,9 +61,8 @@ class Database(Protocol):
         """Close the database."""
         ...
 
-    def renew(self) -> bool:
-        """Open the database again if that is needed: its file was replaced, or the connection is lost. Return whether
-        there is a new connection. Raises: one of `errors`."""
+    def renew(self) -> None:
+        """Open the database again, because the connection is lost. Raises: one of `errors`."""
         ...
 
     def was_committed(self, transaction: str) -> bool:

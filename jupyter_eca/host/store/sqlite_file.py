@@ -61,23 +61,16 @@ class SqliteFile:
 
     def open(self) -> None:
         self._opened = open_store(self._path, self._workspace)
+        if self._opened.temporary is None:
+            self.db.file, self.db.inode = self._opened.path, self._opened.inode
 
     def close(self) -> None:
         self._opened.close()
 
-    def renew(self) -> bool:
-        # If another process has repaired the file since, the new file is opened.
-        try:
-            is_same = self._opened.path.stat().st_ino == self._opened.inode
-        except FileNotFoundError:
-            is_same = self._opened.temporary is not None
-        except OSError:
-            is_same = True
-        if not is_same:
-            _log.warning("%s was replaced, and is opened again", self._path)
-            self.close()
-            self.open()
-        return not is_same
+    def renew(self) -> None:
+        _log.warning("%s was replaced, and is opened again", self._path)
+        self.close()
+        self.open()
 
     def was_committed(self, transaction: str) -> bool:  # noqa: ARG002  # SQLite always says whether a commit has worked
         return False

@@ -145,7 +145,9 @@ class Store:
 
     def _use_connection(self) -> None:
         """Read and write over the connection that the database has now."""
-        self._tables = Tables(self._database.db, self.workspace, self.owner)
+        self._connection = self._database.db
+        self._is_temporary = self._database.is_temporary
+        self._tables = Tables(self._connection, self.workspace, self.owner)
 
     async def run(self) -> None:
         """Commit and publish the appended events, until this is cancelled."""
@@ -261,7 +263,7 @@ class Store:
         """Return why a chat cannot be stored now, and what to do about it; "" when all of it is stored."""
         if chat not in self._unsaved_chats:
             return ""
-        if self._database.is_temporary and not self._failure:
+        if self._is_temporary and not self._failure:
             return f"{self._database.warning} `/export` keeps this chat."
         return f"{self._explain(self._failure)} {_UNTIL_SAVED}"
 
@@ -306,7 +308,8 @@ class Store:
 
     def _run_with_tables(self, work: Callable[[Tables], T]) -> T:
         """Run a function with the tables, over a new connection if that is needed. It blocks."""
-        if self._database.renew():
+        if self._connection.is_lost():
+            self._database.renew()
             self._use_connection()
         return work(self._tables)
 
@@ -376,7 +379,7 @@ class Store:
         if self._taken:
             await self._run(partial(_delete_all, self._taken))
             self._taken = []
-        if self._database.is_temporary:
+        if self._is_temporary:
             self._note_temporary(events)
         elif self._failure:
             await self._note_success()

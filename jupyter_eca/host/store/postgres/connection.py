@@ -7,6 +7,8 @@ transaction, with the values of other chats in it. It must not know a table.
 
 from __future__ import annotations
 
+import select
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -65,6 +67,14 @@ class PostgresConnection:
     def roll_back(self) -> None:
         if not self._raw.closed:
             self._raw.execute("ROLLBACK")
+
+    def is_lost(self) -> bool:
+        # A server that ends says so. It is read here, so the loss is known before a statement is sent, and no statement
+        # runs twice. At the first reading there is its message, and at the next one the end of the connection.
+        while not self._raw.closed and select.select([self._raw.fileno()], [], [], 0)[0]:
+            with suppress(Exception):  # psycopg's, which is not imported here
+                self._raw.pgconn.consume_input()
+        return self._raw.closed
 
     def compact(self) -> None:
         query = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"

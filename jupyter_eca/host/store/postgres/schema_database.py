@@ -16,7 +16,6 @@ import importlib
 import logging
 import os
 import secrets
-import select
 import socket
 import time
 from contextlib import suppress
@@ -111,9 +110,7 @@ class PostgresSchema:
             with suppress(*self.errors):
                 self._raw.close()
 
-    def renew(self) -> bool:
-        if not self._is_lost():
-            return False
+    def renew(self) -> None:
         if self._failure is not None and time.monotonic() - self._failed_at < _PAUSE_SECONDS:
             raise self._failure
         try:
@@ -123,7 +120,6 @@ class PostgresSchema:
             raise
         self._failure = None
         _log.warning("%s is connected again", self.name)
-        return True
 
     def was_committed(self, transaction: str) -> bool:
         (status,) = self._raw.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
@@ -175,15 +171,6 @@ class PostgresSchema:
 
     def _apply_patience(self) -> None:
         self._raw.execute(f"SET lock_timeout = {round(self._patience * 1000)}")
-
-    def _is_lost(self) -> bool:
-        """Return whether the connection is lost. A server that ends says so, which is read here. So the loss is known
-        before a statement is sent, and no statement runs twice."""
-        # At the first reading there is its message, and at the next one the end of the connection.
-        while not self._raw.closed and select.select([self._raw.fileno()], [], [], 0)[0]:
-            with suppress(*self.errors):
-                self._raw.pgconn.consume_input()
-        return self._raw.closed
 
 
 def import_psycopg() -> Any:
