@@ -22,7 +22,7 @@ OTHER = "postgresql://eve@elsewhere.example.org/eca"
 def read(home: Path, project: Path, **more: Any) -> tuple[str | None, bool]:
     """The address, and whether a warning says that one was ignored."""
     config = read_config((project,), home=home, trust=trusting(project), **more)
-    url = config.store.url and config.store.url.get_secret_value()
+    url = None if config.store.url is None else config.store.url.get_secret_value()
     return url, any("`store` was ignored" in warning for warning in config.warnings)
 
 
