@@ -21,6 +21,10 @@ class SqlDialect:
     """A condition: the `content` of an event has the type `{type}`."""
     is_question: str
     """A condition: the `content` of an event, which is a text, is a question to the user."""
+    text: str
+    """The text of an event whose `content` is a text. It is JSON if `has_json_text`."""
+    has_json_text: bool
+    """Whether `text` is the whole content, as JSON."""
     position: str
     """The function that returns the place of a text in another one; 0 if it is not in there."""
     contains: str
@@ -40,6 +44,8 @@ class SqlDialect:
 SQLITE: Final = SqlDialect(
     type_condition="json_extract(content, '$.type') = '{type}'",
     is_question="json_extract(content, '$.question')",
+    text="json_extract(content, '$.text')",
+    has_json_text=False,
     position="instr",
     contains="text LIKE ?",
     listed="IN (SELECT value FROM json_each(?))",
@@ -57,6 +63,8 @@ POSTGRES: Final = SqlDialect(
     # Our JSON begins with the type. PostgreSQL's own functions for JSON refuse a text that has `\u0000` anywhere.
     type_condition='starts_with(content, \'{{"type":"{type}"\')',
     is_question="strpos(content, '\"question\":true') > 0",
+    text="content",
+    has_json_text=True,
     position="strpos",
     contains="text LIKE ? ESCAPE ''",
     listed="IN (SELECT json_array_elements_text(CAST(? AS json)))",

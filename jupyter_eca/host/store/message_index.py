@@ -56,7 +56,7 @@ _REBUILD: Final = "INSERT INTO message_index (message_index) VALUES ('rebuild')"
 # the system, only questions to the user are found, with their answers.
 _SELECT_TEXTS: Final = """
     SELECT seq, turn, role, outcome IS NOT NULL,
-        CASE WHEN {is_text} AND turn != '' AND (role IN (?, ?) OR {is_question}) THEN content END
+        CASE WHEN {is_text} AND turn != '' AND (role IN (?, ?) OR {is_question}) THEN {text} END
     FROM events WHERE chat = ? AND seq > ? ORDER BY seq
 """
 
@@ -86,7 +86,9 @@ class MessageIndex:
         """`workspace` is the folder that identifies the workspace, see `Store`. Deleting needs none: "" is enough."""
         self._db = db
         dialect = db.dialect
-        self._select_texts = _SELECT_TEXTS.format(is_text=dialect.has_type("text"), is_question=dialect.is_question)
+        self._select_texts = _SELECT_TEXTS.format(
+            is_text=dialect.has_type("text"), is_question=dialect.is_question, text=dialect.text
+        )
         self._workspace = workspace
 
     def list_stale(self) -> list[str]:
@@ -97,10 +99,9 @@ class MessageIndex:
         """Index the new messages of a chat. The messages of a running turn are indexed again at the next call."""
         row = self._db.execute("SELECT seq FROM indexed_chats WHERE chat = ?", (chat,)).fetchone()
         indexed = row[0] if row else 0
-        events = [
-            (*event, None if content is None else _read_text(content))
-            for *event, content in self._db.execute(self._select_texts, (Role.USER, Role.ASSISTANT, chat, indexed))
-        ]
+        events = self._db.execute(self._select_texts, (Role.USER, Role.ASSISTANT, chat, indexed)).fetchall()
+        if self._db.dialect.has_json_text:
+            events = [(*event, content and _read_text(content)) for *event, content in events]
         if not events:
             return
         messages = list(_join_pieces(events))
@@ -152,10 +153,11 @@ class MessageIndex:
     def read_text(self, message: FoundMessage) -> str:
         """Return the text of a message as it was written."""
         rows = self._db.execute(
-            "SELECT content FROM events WHERE chat = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+            f"SELECT {self._db.dialect.text} FROM events WHERE chat = ? AND seq BETWEEN ? AND ? ORDER BY seq",  # noqa: S608  # words of ours
             (message.chat, message.first, message.last),
         )
-        return "".join(_read_text(content) for (content,) in rows)
+        texts = [text for (text,) in rows]
+        return "".join(map(_read_text, texts) if self._db.dialect.has_json_text else texts)
 
     def forget(self, chat: str) -> None:
         """Delete all messages of a chat, because events of it are deleted. The caller has begun a transaction. The
