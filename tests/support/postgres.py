@@ -46,6 +46,21 @@ class PostgresServer:
             process.kill()
         psutil.wait_procs(processes)
 
+    @contextmanager
+    def freeze(self) -> Generator[None]:
+        """Its processes are there, and answer nothing."""
+        import psutil
+
+        pid = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
+
     def make_url(self, user: str, password: str = "") -> str:
         return f"postgresql://{user}{':' if password else ''}{password}@/postgres?host={self.folder}"
 

@@ -61,6 +61,10 @@ class Database(Protocol):
         """Close the database."""
         ...
 
+    def interrupt(self) -> None:
+        """End the operation that runs now with an error. It is called from another thread."""
+        ...
+
     def renew(self) -> None:
         """Open the database again, because the connection is lost. Raises: one of `errors`."""
         ...

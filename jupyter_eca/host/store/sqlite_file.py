@@ -67,6 +67,9 @@ class SqliteFile:
     def close(self) -> None:
         self._opened.close()
 
+    def interrupt(self) -> None:
+        self.db.interrupt()
+
     def renew(self) -> None:
         _log.warning("%s was replaced, and is opened again", self._path)
         self.close()

@@ -9,9 +9,9 @@ A damaged file is repaired (`repair`), at the start or when the damage is found.
 
 If a commit fails, because the disk is full, another program locks the file or the server of the database has ended,
 the events are published without a number. They stay here in memory, in their order, until they can be stored. The chats
-concerned get a message when this begins, and when all is stored. What is still not stored when the process ends is written
-to a file (`unsaved_file`), and the next process stores it. If it is not known whether a commit has worked, because the
-server has ended before its answer, this is asked before anything else is stored. So nothing is stored twice.
+concerned get a message when this begins, and when all is stored. What is still not stored when the process ends is
+written to a file (`unsaved_file`), and the next process stores it. If it is not known whether a commit has worked,
+because the server has ended before its answer, this is asked before anything else is stored. So nothing is stored twice.
 
 It must not know the engine, nor which program keeps the rows: `database` does. `tables` has the statements.
 """
@@ -56,6 +56,9 @@ FIRST_RETRY_SECONDS: Final = 0.5
 LAST_RETRY_SECONDS: Final = 30.0
 # The seconds that such a try waits for another program that writes to the file. Reads have to wait behind it.
 RETRY_BUSY_SECONDS: Final = 0.2
+
+# The seconds that the last commit may take. A server that is told to end is killed some seconds later.
+CLOSE_SECONDS: Final = 5.0
 
 _UNTIL_SAVED: Final = "Until it is saved, it is only in memory, and no new prompt is accepted."
 
@@ -170,7 +173,11 @@ class Store:
 
     async def close(self) -> None:
         """Commit the remaining events, and close the database."""
-        await self._commit(retry=True)
+        committing = asyncio.ensure_future(self._commit(retry=True))
+        await asyncio.wait([committing], timeout=CLOSE_SECONDS)
+        if not committing.done():
+            self._database.interrupt()
+        await committing
         if self._unsaved or self._queued_costs:
             await self._run(self._write_unsaved)
         await self._run(self._database.close)

@@ -98,6 +98,10 @@ async def message(at: SessionClient, words: str) -> str:
     return found.params["message"]
 
 
+def list_unsaved(folder: Path) -> list[Path]:
+    return list(folder.glob("unsaved-*"))
+
+
 @contextmanager
 def killed(server: PostgresServer) -> Generator[None]:
     server.kill()
@@ -214,3 +218,21 @@ async def test_what_is_not_stored_when_the_process_ends_is_stored_by_the_next_on
         await again.close()
         assert place.run("SELECT count(*) FROM spending") == [(2 if lost else 1,)]
     assert list(place.path.parent.glob("unsaved-*")) == []
+
+
+@pytest.mark.nightly
+async def test_a_server_that_answers_nothing_does_not_keep_the_process_from_ending(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_eca.host.store.store.CLOSE_SECONDS", 0.1)
+    place = StorePlace(tmp_path / "chats.db", server.create_user())
+    store = place.make_store("/w", lambda _: None)
+    await store.open()
+    with server.freeze():
+        store.append([asked("one")])
+        await store.close()
+        assert len(list_unsaved(tmp_path)) == 1
+    again = place.make_store("/w", lambda _: None)
+    await again.open()
+    assert await read_texts(again) == ["one"]
+    await again.close()

@@ -110,6 +110,11 @@ class PostgresSchema:
             with suppress(*self.errors):
                 self._raw.close()
 
+    def interrupt(self) -> None:
+        # psycopg waits for the server without a limit, but it notices the end of the socket.
+        with suppress(OSError, *self.errors), socket.socket(fileno=os.dup(self._raw.fileno())) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
+
     def renew(self) -> None:
         if self._failure is not None and time.monotonic() - self._failed_at < _PAUSE_SECONDS:
             raise self._failure
