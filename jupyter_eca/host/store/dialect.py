@@ -25,8 +25,8 @@ class SqlDialect:
     """The text of an event whose `content` is a text. It is JSON if `has_json_text`."""
     has_json_text: bool
     """Whether `text` is the whole content, as JSON."""
-    position: str
-    """The function that returns the place of a text in another one; 0 if it is not in there."""
+    has_row_of_maximum: bool
+    """Whether a query with `max` and `GROUP BY` returns the other columns of the row with the maximum."""
     contains: str
     """A condition: the column `text` contains a parameter, which has a `%` at both ends."""
     listed: str
@@ -46,7 +46,7 @@ SQLITE: Final = SqlDialect(
     is_question="json_extract(content, '$.question')",
     text="json_extract(content, '$.text')",
     has_json_text=False,
-    position="instr",
+    has_row_of_maximum=True,
     contains="text LIKE ?",
     listed="IN (SELECT value FROM json_each(?))",
     owner="owner",
@@ -65,7 +65,7 @@ POSTGRES: Final = SqlDialect(
     is_question="strpos(content, '\"question\":true') > 0",
     text="content",
     has_json_text=True,
-    position="strpos",
+    has_row_of_maximum=False,
     contains="text LIKE ? ESCAPE ''",
     listed="IN (SELECT json_array_elements_text(CAST(? AS json)))",
     owner=f"CASE WHEN owner IN ({_LIVING}) THEN owner END",

@@ -125,7 +125,7 @@ class MessageIndex:
         """Return the newest message of each chat that contains all words.
 
         `words` are case-folded. `%` and `_` in them also match other characters. So with such words, all messages that
-        may contain them are returned, the newest first, and the caller compares again.
+        may contain them are returned, the newest first, and the caller compares again. PostgreSQL always returns all.
         """
         condition = " AND ".join([self._db.dialect.contains] * len(words))
         if self._has_index:
@@ -133,7 +133,7 @@ class MessageIndex:
             self._db.execute(_FILL)
             condition = f"messages.id IN (SELECT rowid FROM message_index WHERE {condition})"  # noqa: S608  # words of ours
         # `last` is of the row with the greatest `first`: SQLite defines it so for `max`.
-        is_exact = not any("%" in word or "_" in word for word in words)
+        is_exact = self._db.dialect.has_row_of_maximum and not any("%" in word or "_" in word for word in words)
         first, order = ("max(first)", "GROUP BY chat") if is_exact else ("first", "ORDER BY first DESC")
         query = (
             f"SELECT chat, {first}, last FROM messages JOIN chats ON chats.id = chat"  # noqa: S608  # words of ours

@@ -14,6 +14,7 @@ import pytest
 from jupyter_eca.host.store import Spending
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event, Person
+from tests.support.rooms import ROOT
 from tests.support.store_places import StorePlace
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ def run(place: StorePlace, tmp_path: Path, *arguments: str) -> subprocess.Comple
     home = tmp_path / "home"
     (home / "eca").mkdir(parents=True, exist_ok=True)
     (home / "eca" / "config.json").write_text(json.dumps({"store": {"url": place.url}}))
-    variables = {"XDG_CONFIG_HOME": str(home), "HOME": str(home), "JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    variables = {
+        "XDG_CONFIG_HOME": str(home),
+        "HOME": str(home),
+        "JUPYTER_DATA_DIR": str(tmp_path / "data"),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+    }
     done = subprocess.run(
         [sys.executable, "-m", "jupyter_eca", *arguments], cwd=tmp_path, env={**os.environ, **variables},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,

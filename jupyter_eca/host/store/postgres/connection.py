@@ -7,6 +7,7 @@ transaction, with the values of other chats in it. It must not know a table.
 
 from __future__ import annotations
 
+import re
 import select
 from contextlib import suppress
 from functools import lru_cache
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # PostgreSQL stores at most 1 GB in a value, and a character has up to four bytes.
 _MAX_CHARACTERS: Final = 250_000_000
+# SQLite's function, which is only used as a condition.
+_INSTR: Final = re.compile(r"\binstr\(([^()]*)\)")
 _INTEGERS: Final = range(-(2**63), 2**63)
 
 
@@ -112,8 +115,8 @@ class PostgresRows:
 
 @lru_cache(maxsize=256)
 def _translate(sql: str) -> str:
-    """Return a statement with the parameters of psycopg. No statement of ours has a `?` in a text."""
-    return sql.replace("%", "%%").replace("?", "%s")
+    """Return a statement with the parameters and functions of PostgreSQL. No statement of ours has a `?` in a text."""
+    return _INSTR.sub(r"strpos(\1) > 0", sql).replace("%", "%%").replace("?", "%s")
 
 
 def _clean(value: Any) -> Any:
