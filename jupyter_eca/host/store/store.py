@@ -11,7 +11,8 @@ If a commit fails, because the disk is full, another program locks the file or t
 the events are published without a number. They stay here in memory, in their order, until they can be stored. The chats
 concerned get a message when this begins, and when all is stored. What is still not stored when the process ends is
 written to a file (`unsaved_file`), and the next process stores it. If it is not known whether a commit has worked,
-because the server has ended before its answer, this is asked before anything else is stored. So nothing is stored twice.
+because the server has ended before its answer, this is asked before anything else is stored. So nothing is stored
+twice.
 
 It must not know the engine, nor which program keeps the rows: `database` does. `tables` has the statements.
 """
