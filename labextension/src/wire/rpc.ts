@@ -38,6 +38,12 @@ export const Code = {
   cancelled: -32800
 } as const;
 
+/**
+ * The most characters of an answer. The server closes the connection when a message has more (`LARGEST_FRAME` in
+ * `apps/server/websockets.py`), and all chats of the page would lose it. A notebook can have more in its outputs.
+ */
+export const MAX_ANSWER_LENGTH = 48 * 1024 * 1024;
+
 /** The notification of LSP that cancels the request with its `id`. */
 const CANCEL = '$/cancelRequest';
 
@@ -173,7 +179,7 @@ export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<The
       this.controllers.delete(id);
       if (!this.isClosed) {
         const error = { code: Code.cancelled, message: 'the request was taken back' };
-        this.send({ id, ...(controller.signal.aborted ? { error } : outcome) });
+        this.sendAnswer(id, controller.signal.aborted ? { error } : outcome);
       }
     }
   }
@@ -219,10 +225,29 @@ export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<The
     this.pending.clear();
   }
 
+  /** Send the answer to a request. Send an error in its place if it is too large. */
+  private sendAnswer(id: Id, outcome: Pick<RpcMessage, 'result' | 'error'>): void {
+    const text = toJson({ id, ...outcome });
+    if (text.length <= MAX_ANSWER_LENGTH) {
+      this.link.send(text);
+      return;
+    }
+    const size = String(Math.ceil(text.length / 1e6));
+    const most = String(Math.floor(MAX_ANSWER_LENGTH / 1e6));
+    const limit = `the answer has ${size} MB, and at most ${most} MB can be sent`;
+    const message = `${limit}; if it is a notebook, clear its largest outputs`;
+    this.send({ id, error: { code: Code.internal, message } });
+  }
+
   /** Send a message as JSON. */
   private send(message: RpcMessage): void {
-    this.link.send(JSON.stringify({ jsonrpc: '2.0', ...message }, replaceLoneSurrogates));
+    this.link.send(toJson(message));
   }
+}
+
+/** Return the JSON of a message. */
+function toJson(message: RpcMessage): string {
+  return JSON.stringify({ jsonrpc: '2.0', ...message }, replaceLoneSurrogates);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Code, LinkError, Peer, RpcError } from '../../src/wire/rpc';
+import { Code, LinkError, MAX_ANSWER_LENGTH, Peer, RpcError } from '../../src/wire/rpc';
 import { createLinks } from '../support/memory_link';
 
 interface Asking {
@@ -150,4 +150,14 @@ test('cancelling a request notifies the other end, and the answer says that it w
   taking.abort();
   await expect(asked).rejects.toMatchObject({ code: Code.cancelled });
   await expect(asking.request('double', { n: 2 }, taking.signal)).rejects.toMatchObject({ code: Code.cancelled });
+});
+
+test('an answer that is larger than the server takes is answered with an error, and the link stays open', async () => {
+  const [left, right] = createLinks();
+  const asking = new Peer<{ read: { params: null; result: string } }, Nothing>(left);
+  const answering = new Peer<Nothing, { read: { params: null; result: string } }>(right);
+  answering.handle('read', () => 'x'.repeat(MAX_ANSWER_LENGTH));
+  await expect(asking.request('read', null)).rejects.toMatchObject({ code: Code.internal });
+  answering.handle('read', () => 'small');
+  expect(await asking.request('read', null)).toBe('small');
 });

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tornado.httpclient import HTTPClientError
 
+from jupyter_eca.apps.server.websockets import LARGEST_FRAME
 from tests.apps.server.cells import PATIENCE, Watcher, kernel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     Fetch = Callable[..., Awaitable[Any]]
 
@@ -222,3 +224,10 @@ async def test_leaving_in_mid_answer_neither_ends_the_turn_nor_the_server(
     watcher.host.turns.stop("c")
     await watcher.ended()
     again.close()
+
+
+def test_a_page_sends_no_answer_that_is_larger_than_the_server_takes() -> None:
+    source = (Path(__file__).parents[3] / "labextension" / "src" / "wire" / "rpc.ts").read_text(encoding="utf-8")
+    found = re.search(r"MAX_ANSWER_LENGTH = (\d+) \* 1024 \* 1024;", source)
+    assert found is not None
+    assert int(found[1]) * 1024 * 1024 == LARGEST_FRAME
