@@ -275,7 +275,7 @@ async def test_where_not_all_files_can_be_looked_at_commands_are_asked_about(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (workspace / "data").mkdir()
-    monkeypatch.setattr(protected_files, "_MOST_ENTRIES", 5)
+    monkeypatch.setattr(protected_files, "_MAX_ENTRIES", 5)
     assert "too many files" in Sandbox((workspace,)).explain_unsafe()
 
 
