@@ -181,15 +181,14 @@ MIGRATIONS: Final = (
     """
     ALTER TABLE chats ADD COLUMN deleted INTEGER;
     """,
-    # 22. Indexes, so that a page of a long chat is read without all its events. A content begins with its type, and an
-    # aside with its kind. `tables` repeats each condition in the same words: else SQLite does not use the index.
+    # 22. Indexes, so that a page of a long chat is read without all events. Most contents begin with their type, and
+    # asides with their kind. `tables` repeats each condition in the same words: else SQLite does not use the index.
     """
     CREATE INDEX prompts_of_chat ON events (chat, turn, seq)
         WHERE role = 'user' AND substr(content, 1, 14) = '{"type":"text"';
     CREATE INDEX flags_of_chat ON events (chat, seq) WHERE substr(content, 1, 14) = '{"type":"flag"';
     CREATE INDEX usages_of_chat ON events (chat, seq) WHERE substr(content, 1, 15) = '{"type":"usage"';
-    CREATE INDEX tasks_of_chat ON events (chat, seq)
-        WHERE substr(content, 1, 17) = '{"type":"toolCall' AND instr(content, '"type":"task"');
+    CREATE INDEX tasks_of_chat ON events (chat, seq) WHERE instr(content, '"type":"task"');
     CREATE INDEX summaries_of_chat ON events (chat, seq) WHERE substr(aside, 1, 17) = '{"kind":"summary"';
     """,
 )

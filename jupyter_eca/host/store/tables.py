@@ -53,7 +53,7 @@ _UNSEEN: Final = tuple(_STATE_WHEN_SEEN)
 _IS_PROMPT: Final = """role = 'user' AND substr(content, 1, 14) = '{"type":"text"'"""
 _IS_FLAG: Final = """substr(content, 1, 14) = '{"type":"flag"'"""
 _IS_USAGE: Final = """substr(content, 1, 15) = '{"type":"usage"'"""
-_IS_TASKS: Final = """substr(content, 1, 17) = '{"type":"toolCall' AND instr(content, '"type":"task"')"""
+_IS_TASKS: Final = """instr(content, '"type":"task"')"""
 _IS_SUMMARY: Final = """substr(aside, 1, 17) = '{"kind":"summary"'"""
 
 # The fields of `ChatRow` that are numbers; those that only the second set has may be None. All others are texts.
