@@ -50,7 +50,7 @@ def sign(name: str) -> dict[str, str]:
 @pytest.fixture
 def jp_server_config(jp_server_config: dict[str, Any]) -> Config:
     """The configuration of the page for administrators, in a server whose users have names."""
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    (example,) = re.findall(r"```python\n(from jupyter_server\.auth.*?)```", PAGE.read_text(), re.DOTALL)
     config = Config(jp_server_config)
     exec(compile(example, str(PAGE), "exec"), {"c": config})  # noqa: S102  # our own page
     config.ServerApp.identity_provider_class = Logins
