@@ -73,10 +73,10 @@ async def _run(options: argparse.Namespace) -> int:
 
             return await asyncio.to_thread(write_gateway, options)
         case _:
-            return await _run_engine(options, folder)
+            return await _run_other_command(options, folder)
 
 
-async def _run_engine(options: argparse.Namespace, folder: Path) -> int:
+async def _run_other_command(options: argparse.Namespace, folder: Path) -> int:
     """Run a command that needs an engine or reads a notebook, and starts no front. Return its exit status."""
     from jupyter_eca.apps import process
 
@@ -139,7 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     plain.add_argument("notebook", type=Path, help="the notebook, which is read as it was last saved")
     plain.add_argument("-o", "--output", type=Path, help="a new file (default: NAME-python.ipynb beside the notebook)")
-    _add_kept_data(
+    _add_export_and_purge_options(
         commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
         commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
     )
@@ -156,7 +156,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_kept_data(export: argparse.ArgumentParser, purge: argparse.ArgumentParser) -> None:
+def _add_export_and_purge_options(export: argparse.ArgumentParser, purge: argparse.ArgumentParser) -> None:
     """Add the descriptions and the options of `export` and `purge`. Exactly one scope must be given: a chat, a project
     or everything."""
     export.description = (

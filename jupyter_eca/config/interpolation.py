@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 COMMAND_SECONDS = 30.0
 
 # A placeholder: `${env:NAME}`, `${python}` and others.
-_DYNAMIC = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
+_PLACEHOLDER = re.compile(r"\$\{(?:(env|file|netrc|cmd|classpath):([^}]*)|python)\}")
 # A command may contain braces (`awk '{print $1}'`) if it is the whole string.
 _COMMAND = re.compile(r"\$\{cmd:(.*)\}", re.DOTALL)
 
@@ -86,7 +86,7 @@ class Layer:
             case str():
                 if command := _COMMAND.fullmatch(value):
                     return _register_secret(self._run_once(command[1]))
-                return _DYNAMIC.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
+                return _PLACEHOLDER.sub(lambda part: self._fill_part(part[1], part[2], netrc_file), value)
             case dict():
                 return {name: self.fill(item, netrc_file) for name, item in cast("dict[str, Any]", value).items()}
             case list():

@@ -412,7 +412,7 @@ class ToolFinished:
     """Whether the turn stops after this call, because a hook says so."""
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
-    rule: str = ""
+    fetched_rule: str = ""
     """The id of the user's rule, when `text` is the text of a rule; else empty."""
 
 

@@ -378,7 +378,7 @@ def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) ->
         text = f"{_describe_left_out(call)}\n\n{text}"
     details = finished.details or call.details
     # An aside has what the user does not see of an event: here, that the result is the text of a rule of the user.
-    aside = FetchedRuleAside(id=finished.rule) if finished.rule and not error else None
+    aside = FetchedRuleAside(id=finished.fetched_rule) if finished.fetched_rule and not error else None
     _show_result(builder, call, text, error=error, details=details, whole=finished.whole_length, aside=aside)
     for image in finished.images:
         picture = ImageContent(media_type=image.media_type, base64=image.base64)

@@ -47,7 +47,7 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     return tuple(reader.sections)
 
 
-def list_included_files(files: Files, config: Config) -> frozenset[Path]:
+def list_files_to_protect(files: Files, config: Config) -> frozenset[Path]:
     """Return the real paths of the files that are read, and of the files that are mentioned but do not exist. This
     blocks."""
     reader = _AgentsFileReader(files, config, lambda _: None)
@@ -79,14 +79,14 @@ class _AgentsFileReader:
         for root in roots:
             above = reversed(root.parents) if self.config.include_parent_agents_files else ()
             for folder in above:
-                self._include_root(folder / NAME, (*roots, folder))
-            self._include_root(root / NAME, roots)
+                self._include_agents_file(folder / NAME, (*roots, folder))
+            self._include_agents_file(root / NAME, roots)
         user_folder = folders.get_user_folder()
         file = user_folder / NAME
         # The user's file may be a link into another folder. The files that it mentions are then in that folder too.
-        self._include_root(file, (*roots, user_folder.resolve(), file.resolve().parent))
+        self._include_agents_file(file, (*roots, user_folder.resolve(), file.resolve().parent))
 
-    def _include_root(self, path: Path, allowed: tuple[Path, ...]) -> None:
+    def _include_agents_file(self, path: Path, allowed: tuple[Path, ...]) -> None:
         """Include an `AGENTS.md`. `allowed` are the folders that it and the files that it mentions may lie in. If there
         is no such file, no warning is needed, because no file mentions it."""
         if not path.is_file():
@@ -96,11 +96,11 @@ class _AgentsFileReader:
         elif path.resolve() not in self.seen:
             self._include(path.resolve(), allowed, (), str(path))
 
-    def _include(self, path: Path, allowed: tuple[Path, ...], chain: tuple[Path, ...], named: str) -> None:
+    def _include(self, path: Path, allowed: tuple[Path, ...], chain: tuple[Path, ...], mention_place: str) -> None:
         """Include a file and the files that it mentions.
 
-        `allowed` are the folders that files may lie in. `chain` are the files that led here by their mentions. `named`
-        says in a warning where this file is mentioned.
+        `allowed` are the folders that files may lie in. `chain` are the files that led here by their mentions.
+        `mention_place` says in a warning where this file is mentioned.
         """
         self.seen.add(path)
         try:
@@ -108,19 +108,26 @@ class _AgentsFileReader:
             if self.chars + len(text) > MAX_CHARS:
                 raise ValueError(f"with it there would be more than {MAX_CHARS:,} characters")
         except ValueError as error:
-            self.warn(f"{named}: left out, {error}.")
+            self.warn(f"{mention_place}: left out, {error}.")
             return
         self.chars += len(text)
-        shown = self.files.shorten(path)
+        short_path = self.files.shorten(path)
         if text:
-            self.sections.append(Section(shown, f'<agents-file path="{shown}">\n{text}\n</agents-file>'))
+            self.sections.append(Section(short_path, f'<agents-file path="{short_path}">\n{text}\n</agents-file>'))
         for number, mention, certain in _find_mentions(text):
             self._include_mention(
                 path, mention, f"{path}:{number}: @{mention}", allowed, (*chain, path), certain=certain
             )
 
     def _include_mention(
-        self, path: Path, mention: str, named: str, allowed: tuple[Path, ...], chain: tuple[Path, ...], *, certain: bool
+        self,
+        path: Path,
+        mention: str,
+        mention_place: str,
+        allowed: tuple[Path, ...],
+        chain: tuple[Path, ...],
+        *,
+        certain: bool,
     ) -> None:
         """Include the file that `path` mentions. Without `certain`, a missing file is no error. See `_include`."""
         try:
@@ -132,13 +139,13 @@ class _AgentsFileReader:
             if real != path and text_files.is_within(real, allowed):
                 self.missing.add(real)
             if certain:
-                self.warn(f"{named}: left out, it does not exist.")
+                self.warn(f"{mention_place}: left out, it does not exist.")
         elif not text_files.is_within(real, allowed):
-            self.warn(f"{named}: left out, it is outside of the workspace.")
+            self.warn(f"{mention_place}: left out, it is outside of the workspace.")
         elif real in chain:
-            self.warn(f"{named}: left out, it includes itself.")
+            self.warn(f"{mention_place}: left out, it includes itself.")
         elif real not in self.seen:
-            self._include(real, allowed, chain, named)
+            self._include(real, allowed, chain, mention_place)
 
 
 def _find_mentions(text: str) -> list[tuple[int, str, bool]]:

@@ -104,14 +104,14 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
     A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
     server-sent events). `auth` signs in to a URL; None for no sign-in."""
-    config, refuse = settings.config, settings.find_url_refusal
+    config, find_refusal = settings.config, settings.find_url_refusal
     if config.url:
         return (
             ConnectionAttempt(
-                lambda watch: transports.open_http(config, auth, watch, refuse), is_http=True, is_first=True
+                lambda watch: transports.open_http(config, auth, watch, find_refusal), is_http=True, is_first=True
             ),
             ConnectionAttempt(
-                lambda watch: transports.open_sse(config, auth, watch, refuse), is_legacy=True, is_http=True
+                lambda watch: transports.open_sse(config, auth, watch, find_refusal), is_legacy=True, is_http=True
             ),
         )
     folder = next(iter(settings.get_folders()), None)

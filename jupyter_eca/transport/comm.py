@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # The kernel registers the comm target TARGET and waits until the server opens a comm to it. To ask for the comm, the
-# kernel publishes an iopub message of the type HELLO under TOPIC. Only the server subscribes to that topic.
+# kernel publishes an iopub message of the type HELLO under HELLO_TOPIC. Only the server subscribes to that topic.
 TARGET = "eca.engine"
 HELLO = "eca_hello"
-TOPIC = b"eca.hello"
+HELLO_TOPIC = b"eca.hello"
 
 
 class CommLink(Inbox):

@@ -25,8 +25,8 @@ class Report:
     total: float | None = None
     """How much there is to do, in a unit that the tool chooses; None when it is unknown."""
     background: bool = False
-    """Whether the call can continue in the background. A call that can does so as soon as the event `ToolContext.away`
-    is set."""
+    """Whether the call can continue in the background. If so, it does this as soon as the event
+    `ToolContext.moved_to_background` is set."""
 
 
 def ignore_report(_report: Report) -> None:
@@ -53,5 +53,5 @@ class ToolResult:
     """The number of characters of the whole text, when `text` has only its head and its tail; else None."""
     documents: tuple[DocumentPart, ...] = ()
     """Documents for the user and the model."""
-    rule: str = ""
+    fetched_rule: str = ""
     """The id of a rule of the user, when the call fetched that rule and `text` is the rule's text; else empty."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 from jupyter_client.session import Session
 
-from jupyter_eca.transport.comm import TOPIC
+from jupyter_eca.transport.comm import HELLO_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class ZmqChannels:
         self._shell = manager.connect_shell()
         self._iopub = manager.connect_iopub()
         self._iopub.socket.setsockopt(zmq.UNSUBSCRIBE, b"")
-        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, TOPIC)
+        self._iopub.socket.setsockopt(zmq.SUBSCRIBE, HELLO_TOPIC)
         self._iopub.socket.setsockopt(zmq.SUBSCRIBE, f"comm-{comm_prefix}".encode())
         self._iopub.on_recv(self._receive_frames)
 

@@ -127,7 +127,7 @@ def find_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unkno
         return found
     # Now the lines within the line: in `$(…)`, and in a here document that a shell may run.
     runs_documents = any(command.hides_program or command.program in known_programs.SHELLS for command in commands)
-    inner_lines = (*script.inner, *(script.documents if runs_documents else ()))
+    inner_lines = (*script.written_commands, *(script.documents if runs_documents else ()))
     entered = [target for command in commands for target in _list_entered_folders(command, resolver)]
     starts = _add_folders((folder,), entered)
     if len(starts) > _MAX_FOLDERS:

@@ -87,11 +87,11 @@ def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
         return True
     commands = parse_commands(line)
     return bool(commands) and all(
-        _writes_no_file(command) and _matches_any((command.text,), patterns) for command in commands
+        _has_only_harmless_redirects(command) and _matches_any((command.text,), patterns) for command in commands
     )
 
 
-def _writes_no_file(command: ParsedCommand) -> bool:
+def _has_only_harmless_redirects(command: ParsedCommand) -> bool:
     """Return whether no redirection of a command changes or reads a file."""
     return all(redirect.is_harmless for redirect in command.redirects)
 

@@ -94,7 +94,7 @@ class Variables:
         # The folder of a command is `.`, wherever it is. A path in it is resolved later.
         self._values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in environment.items()}
         self._values |= {"PWD": (".",), "OLDPWD": (".",)}
-        self._outputs = script.outputs
+        self._outputs = script.output_commands
         self._knows_programs = not _REPLACES_PROGRAMS.search(script.text)
         plain = unquote_roughly(script.text)
         unknown = {

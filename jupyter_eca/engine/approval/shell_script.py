@@ -3,7 +3,7 @@
 A *here document* is a text that a command reads from the lines below it: `cat <<END`, then the text, then `END`.
 
     cp $(cat list) b; cat <<END    ->    text: "cp \\ue001 b; cat "
-    hello                                outputs: ("cat list",)
+    hello                                output_commands: ("cat list",)
     END                                  documents: ("hello\\n",)
 
 It is for lines that `shell_parser` does not understand. If it is not certain where a part ends, `is_certain` is False.
@@ -25,14 +25,14 @@ _MAX_OUTPUTS: Final = 4000
 # How deep `$(…)` and `${…}` may be nested. Nobody writes more, and each level takes a level of Python's stack.
 _MAX_LEVELS: Final = 20
 # The longest `((…))` that counts as a computation with numbers.
-_MAX_NUMBER_CHARS: Final = 200
+_MAX_ARITHMETIC_CHARS: Final = 200
 
 # `<<END`, `<<-END`, `<<'END'`, `<<"END"`. The last three groups are the name, in its three forms.
 _DOCUMENT_START: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?[\w.-]+))")
 # `$'a\n'`
 _ANSI_QUOTED: Final = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 # What stands in `((…))` if it computes with numbers. Two parentheses may also begin commands.
-_NUMBER: Final = re.compile(r"\s*(?:[\w$+*/%<>=!&|?:,~^#{}\s-]|\((?:[\w$+*/%<>=!&|?:,~^#{}\s-])*\))*")
+_ARITHMETIC: Final = re.compile(r"\s*(?:[\w$+*/%<>=!&|?:,~^#{}\s-]|\((?:[\w$+*/%<>=!&|?:,~^#{}\s-])*\))*")
 _CASE: Final = re.compile(r"\bcase\b")
 _BACKQUOTED: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 # A `#` begins a comment only at the start of the line, or after one of these characters.
@@ -45,9 +45,9 @@ class ScriptParts:
 
     text: str
     """The line without its here documents and comments. A character stands for each command whose output is used."""
-    outputs: tuple[str, ...] = ()
+    output_commands: tuple[str, ...] = ()
     """The commands whose output is used, in the order of their characters."""
-    inner: tuple[str, ...] = ()
+    written_commands: tuple[str, ...] = ()
     """The same commands as they are written, and those within here documents. A command within another one is a part of
     that one."""
     documents: tuple[str, ...] = ()
@@ -60,12 +60,12 @@ class ScriptParts:
 class _Scanner:
     """Reads a line from left to right and collects its parts: the fields of `ScriptParts` with the same names."""
 
-    line: str
-    """The whole line."""
+    script: str
+    """The whole script, which may have several lines."""
     at: int = 0
     """The index of the next character to read."""
-    outputs: list[str] = field(default_factory=list[str])
-    inner: list[str] = field(default_factory=list[str])
+    output_commands: list[str] = field(default_factory=list[str])
+    written_commands: list[str] = field(default_factory=list[str])
     documents: list[str] = field(default_factory=list[str])
     pending: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     """The here documents that begin on the next line. Of each, its name, and whether the shell leaves its text as it is
@@ -85,8 +85,8 @@ class _Scanner:
         """
         text: list[str] = []
         depth, is_quoted = 0, False  # how many parentheses are open, and whether this is within `"…"`
-        while self.at < len(self.line):
-            char = self.line[self.at]
+        while self.at < len(self.script):
+            char = self.script[self.at]
             if char == end and not is_quoted and depth == 0:
                 self.at += 1
                 return "".join(text)
@@ -103,7 +103,7 @@ class _Scanner:
                 text.append(taken)
             elif char == "'":
                 # A text in single quotes, up to its end. A quote without an end is an ordinary character.
-                text.append(self._take(max(self.line.find("'", self.at + 1) - self.at + 1, 1)).replace("\n", " "))
+                text.append(self._take(max(self.script.find("'", self.at + 1) - self.at + 1, 1)).replace("\n", " "))
             else:
                 depth += {"(": 1, ")": -1}.get(char, 0) if end == ")" else 0
                 text.append(self._take(1))
@@ -112,7 +112,7 @@ class _Scanner:
 
     def _take(self, count: int) -> str:
         """Read some characters, and return them."""
-        text = self.line[self.at : self.at + count]
+        text = self.script[self.at : self.at + count]
         self.at += count
         return text
 
@@ -121,16 +121,16 @@ class _Scanner:
 
         Returns the text that stands for it; None, without reading, if there is none of them at this place.
         """
-        line, start = self.line, self.at
-        if line[start] == "\\":
+        script, start = self.script, self.at
+        if script[start] == "\\":
             return self._take(2)
-        if line.startswith(("$((", "$["), start) and self._skip_number():
+        if script.startswith(("$((", "$["), start) and self._skip_arithmetic():
             return "0"
-        if line.startswith("$(", start):
+        if script.startswith("$(", start):
             return self._take_output()
-        if line.startswith("${", start):
+        if script.startswith("${", start):
             return "${" + self._take_nested("}", is_in_quotes=is_quoted) + "}"
-        if line[start] == "`":
+        if script[start] == "`":
             return self._take_backquoted()
         return None
 
@@ -140,24 +140,24 @@ class _Scanner:
         `before` is the text read last. Returns the text that stands for it; None, without reading, if there is none of
         them at this place.
         """
-        line, start = self.line, self.at
-        if ansi := _ANSI_QUOTED.match(line, start):
+        script, start = self.script, self.at
+        if ansi := _ANSI_QUOTED.match(script, start):
             return self._take(len(ansi[0])).replace("\n", " ")
-        if line[start] == "#" and not before.startswith("\\") and (not before or before[-1] in _BEFORE_COMMENT):
-            end = line.find("\n", start)
-            self.at = end if end >= 0 else len(line)
+        if script[start] == "#" and not before.startswith("\\") and (not before or before[-1] in _BEFORE_COMMENT):
+            end = script.find("\n", start)
+            self.at = end if end >= 0 else len(script)
             return ""
-        if line.startswith("((", start) and self._skip_number():
-            return line[start : self.at]
-        if line.startswith("<<<", start):
+        if script.startswith("((", start) and self._skip_arithmetic():
+            return script[start : self.at]
+        if script.startswith("<<<", start):
             return self._take(3)
-        if found := _DOCUMENT_START.match(line, start):
+        if found := _DOCUMENT_START.match(script, start):
             # If the name is in quotes or has a backslash, the shell replaces nothing in the text.
             name = next(name for name in found.groups()[1:] if name)
             self.pending.append((name.lstrip("\\"), found[4] is None or name.startswith("\\")))
             self.at = found.end()
             return ""
-        if line[start] == "\n" and self.pending:
+        if script[start] == "\n" and self.pending:
             pending, self.pending = self.pending, []
             self.at += 1
             for name, is_literal in pending:
@@ -165,15 +165,15 @@ class _Scanner:
             return "\n"
         return None
 
-    def _skip_number(self) -> bool:
+    def _skip_arithmetic(self) -> bool:
         """Skip `((…))`, `$((…))` or `$[…]`, and return True. If it may be a command, do nothing and return False."""
-        begin, close = ("$[", "]") if self.line.startswith("$[", self.at) else ("((", "))")
-        inside = self.line.index(begin, self.at) + len(begin)
-        end = self.line.find(close, inside, inside + _MAX_NUMBER_CHARS)
+        begin, close = ("$[", "]") if self.script.startswith("$[", self.at) else ("((", "))")
+        inside = self.script.index(begin, self.at) + len(begin)
+        end = self.script.find(close, inside, inside + _MAX_ARITHMETIC_CHARS)
         # In `((2 * (1 + 1)))`, the last two parentheses are the end.
-        while end >= 0 and self.line[end + 1 : end + 3] == "))":
+        while end >= 0 and self.script[end + 1 : end + 3] == "))":
             end += 1
-        if end < 0 or "$(" in self.line[inside:end] or not _NUMBER.fullmatch(self.line, inside, end):
+        if end < 0 or "$(" in self.script[inside:end] or not _ARITHMETIC.fullmatch(self.script, inside, end):
             return False
         self.at = end + len(close)
         return True
@@ -195,13 +195,13 @@ class _Scanner:
         self.command_depth += 1
         command = self._take_nested(")")
         self.command_depth -= 1
-        if _CASE.search(self.line, start, self.at):
+        if _CASE.search(self.script, start, self.at):
             self.is_certain = False  # In `case`, the `)` of `x)` does not end the command.
-        return self._store_output(command, self.line[start : self.at - 1])
+        return self._store_output(command, self.script[start : self.at - 1])
 
     def _take_backquoted(self) -> str:
         """Read a command in backquotes, and return the character that stands for its output."""
-        found = _BACKQUOTED.match(self.line, self.at)
+        found = _BACKQUOTED.match(self.script, self.at)
         if found is None:
             return self._take(1)
         self.at = found.end()
@@ -214,34 +214,34 @@ class _Scanner:
         `command` has such characters itself, in place of the commands within it. `written` is the command as written.
         """
         if self.command_depth == 0:
-            self.inner.append(written)
-        if len(self.outputs) >= _MAX_OUTPUTS:
+            self.written_commands.append(written)
+        if len(self.output_commands) >= _MAX_OUTPUTS:
             return UNKNOWN
-        self.outputs.append(command)
-        return chr(FIRST_OUTPUT + len(self.outputs) - 1)
+        self.output_commands.append(command)
+        return chr(FIRST_OUTPUT + len(self.output_commands) - 1)
 
     def _take_document(self, name: str, *, is_literal: bool) -> None:
         """Read the text of a here document up to its name. `is_literal`: the shell replaces nothing in the text."""
         pattern = re.compile(rf"^\t*{re.escape(name)}$", re.MULTILINE)
-        found = None if name in self.endless else pattern.search(self.line, self.at)
+        found = None if name in self.endless else pattern.search(self.script, self.at)
         if found is None:
             # We do not understand this here document. So its lines are read as commands.
             self.endless.add(name)
             return
-        body = self.line[self.at : found.start()]
+        body = self.script[self.at : found.start()]
         self.at = found.end()
         self.documents.append(body if is_literal else re.sub(r"\\([`$\\\n])", r"\1", body))
         if not is_literal and self.command_depth == 0:
             # Quotes, comments and here documents are ordinary text there.
             within = _Scanner(re.sub(r"['\"#]|<<", "", body))
             within.scan()
-            self.inner += within.inner
+            self.written_commands += within.written_commands
             self.is_certain = self.is_certain and within.is_certain
 
 
-def divide_script(line: str) -> ScriptParts:
+def divide_script(script: str) -> ScriptParts:
     """Return the parts of a line."""
-    scanner = _Scanner(line)
+    scanner = _Scanner(script)
     text = scanner.scan()
-    parts = (scanner.outputs, scanner.inner, scanner.documents)
+    parts = (scanner.output_commands, scanner.written_commands, scanner.documents)
     return ScriptParts(text, *map(tuple, parts), is_certain=scanner.is_certain)

@@ -125,7 +125,7 @@ def prune(history: History) -> History:
             if isinstance(part, ToolResultPart):
                 room -= len(part.text)
                 if room < 0 and len(part.text) > len(PRUNED_RESULT):
-                    part = replace(part, text=PRUNED_RESULT, rule="", images=())
+                    part = replace(part, text=PRUNED_RESULT, fetched_rule="", images=())
             parts.append(part)
         messages.append(replace(message, parts=tuple(reversed(parts))))
     pruned = tuple(reversed(messages))

@@ -122,9 +122,9 @@ def _add_content(history: History, content: Content, role: Role, aside: Aside | 
             # This content is emitted a second time when a call is approved but still waits for an earlier call.
             return _add_part(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
-            rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
+            fetched_rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
             return _add_part(
-                history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, rule)
+                history, "user", ToolResultPart(id, "\n".join(output.text for output in outputs), error, fetched_rule)
             )
         case ToolCallRejectedContent(id=id) if has_call(history, id):
             # A call that was stopped before its arguments were complete is not in the conversation and gets no result.
@@ -199,7 +199,7 @@ def _leave_out_refused(history: History, *, results: bool) -> History:
         return history
     parts = [replace(part, images=()) for part in history[-1].parts if isinstance(part, ToolResultPart)]
     if results:
-        parts = [replace(part, text=REFUSED_RESULT, rule="") for part in parts]
+        parts = [replace(part, text=REFUSED_RESULT, fetched_rule="") for part in parts]
     return (*history[:-1], replace(history[-1], parts=tuple(parts))) if parts else history[:-1]
 
 

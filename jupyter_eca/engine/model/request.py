@@ -167,7 +167,7 @@ class ToolResultPart:
     """The text that the model reads."""
     error: bool = False
     """Whether the call failed or did not run."""
-    rule: str = ""
+    fetched_rule: str = ""
     """The id of the user's rule, when `text` is the text of a rule; else empty. It is not sent to the vendor."""
     images: tuple[ImagePart, ...] = ()
     """The pictures of the result. A provider whose API cannot have them in a result sends them after the results."""

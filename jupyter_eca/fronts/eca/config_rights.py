@@ -24,7 +24,7 @@ def check_may_approve(session: EcaSession) -> None:
         raise RemoteError(session.door.access.reason, ErrorCode.REFUSED)
 
 
-def find_sources(host: Host) -> ConfigSources:
+def find_config_sources(host: Host) -> ConfigSources:
     """Return the files that the configuration of a host is read from."""
     return ConfigSources.from_config(host.config, host.workspace.files.roots)
 

@@ -82,7 +82,7 @@ class AgentEndpoint:
             headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
             server = {"type": "http", "name": SERVER, "url": url, "headers": headers}
         else:
-            server = self._socket.describe_server(SERVER, token)
+            server = self._socket.provide_server(SERVER, token)
         if server is None:
             return []
         self._accesses[chat] = _SessionAccess(chat, token)

@@ -50,7 +50,7 @@ class AgentSocket:
         self._folder: Path | None = None
         self._closed = asyncio.Event()
 
-    def describe_server(self, name: str, token: str) -> dict[str, Any] | None:
+    def provide_server(self, name: str, token: str) -> dict[str, Any] | None:
         """Return the MCP server that an agent starts for its session, in the form of the Agent Client Protocol. Open
         the socket if it is not open. Return None if there can be no socket."""
         if self._folder is None:
@@ -63,7 +63,7 @@ class AgentSocket:
                 return None
             self._start(self._accept(self._folder, listening))
         variables = {
-            agent_pipe.SOCKET_VARIABLE: str(_find_socket(self._folder)),
+            agent_pipe.SOCKET_VARIABLE: str(_get_socket_path(self._folder)),
             agent_pipe.TOKEN_VARIABLE: token,
         }
         return {
@@ -116,7 +116,7 @@ def _listen_in(folder: Path) -> tuple[Path, socket.socket]:
     """Return a folder and the socket in it. Raises: OSError; then the folder is deleted."""
     listening = socket.socket(socket.AF_UNIX)
     try:
-        listening.bind(str(_find_socket(folder)))
+        listening.bind(str(_get_socket_path(folder)))
         listening.listen()
     except OSError:
         listening.close()
@@ -125,6 +125,6 @@ def _listen_in(folder: Path) -> tuple[Path, socket.socket]:
     return folder, listening
 
 
-def _find_socket(folder: Path) -> Path:
+def _get_socket_path(folder: Path) -> Path:
     """Return the path of the socket in its folder."""
     return folder / "agents"

@@ -71,7 +71,7 @@ class ReplayedTurn:
         if not isinstance(call, RecordedResult):
             return ToolResult("")
         images = tuple(ImagePart(image.media_type, image.base64) for image in call.images)
-        return ToolResult(call.output, call.error, call.details, images, call.links, rule=call.fetched_rule)
+        return ToolResult(call.output, call.error, call.details, images, call.links, fetched_rule=call.fetched_rule)
 
     def end_call(self, id: str, new_result: ToolResult, started: int) -> tuple[int, ToolResult]:
         """Note the end of a call that started at the time `started` (milliseconds since the epoch) and has the result

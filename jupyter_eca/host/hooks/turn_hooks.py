@@ -162,7 +162,7 @@ class TurnHooks:
         more = _describe_call(effect.tool, effect.call, effect.arguments, preview) | response
         effects = await self._fire(chat, HookType.POST_TOOL_CALL, more)
         if effects.new_output is not None:
-            result = replace(result, text=effects.new_output, images=(), links=(), rule="")
+            result = replace(result, text=effects.new_output, images=(), links=(), fetched_rule="")
         if effects.context:
             result = truncate_result(replace(result, text=(result.text + effects.context).lstrip("\n")))
         if effects.stopped_by is not None:

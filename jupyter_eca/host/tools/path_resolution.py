@@ -14,7 +14,7 @@ from jupyter_eca.config.folders import expand_home, get_user_folder
 from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
 from jupyter_eca.engine.approval.path_resolver import PathResolver
-from jupyter_eca.instructions.agents_md import list_included_files
+from jupyter_eca.instructions.agents_md import list_files_to_protect
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
@@ -86,7 +86,7 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     """Return what the engine needs to resolve the paths of a call, since it cannot read the disk. Blocks."""
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
-    project_paths = frozenset(_list_scripts((*roots, start), config)) | list_included_files(files, config)
+    project_paths = frozenset(_list_scripts((*roots, start), config)) | list_files_to_protect(files, config)
     machine_paths = frozenset(_list_protected(roots, config)) - project_paths
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:

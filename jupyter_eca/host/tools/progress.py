@@ -29,16 +29,16 @@ class Reporter:
     """Sends the progress of one call. The first report also waits `INTERVAL_SECONDS`. So a call that is faster than
     this sends only its last report."""
 
-    def __init__(self, tell: Callable[[Notice], None], chat: str, call: str) -> None:
-        """`tell` sends a notice to the clients. `chat` and `call` are ids."""
-        self._tell = tell
+    def __init__(self, send_notice: Callable[[Notice], None], chat: str, call: str) -> None:
+        """`send_notice` sends a notice to the clients. `chat` and `call` are ids."""
+        self._send_notice = send_notice
         self._chat = chat
         self._call = call
         # The newest report, if it was not sent yet, and the timer that sends it.
         self._newest: Report | None = None
         self._next: asyncio.TimerHandle | None = None
         self._ended = False
-        self.away = asyncio.Event()
+        self.moved_to_background = asyncio.Event()
         """Set when the user moves the call to the background. The tool waits for it."""
         self.steered = asyncio.Event()
         """Set while a message of the user waits for the end of the call."""
@@ -48,7 +48,7 @@ class Reporter:
     def move_to_background(self) -> bool:
         """Move the call to the background. Return whether this is possible."""
         if self._background and not self._ended:
-            self.away.set()
+            self.moved_to_background.set()
         return self._background and not self._ended
 
     def report(self, report: Report) -> None:
@@ -81,7 +81,7 @@ class Reporter:
             total=_drop_infinite(report.total),
             background=report.background or None,
         )
-        self._tell(Notice("chat/toolCallProgress", params, self._chat))
+        self._send_notice(Notice("chat/toolCallProgress", params, self._chat))
 
 
 def _drop_infinite(number: float | None) -> float | None:

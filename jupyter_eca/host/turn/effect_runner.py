@@ -556,7 +556,7 @@ class EffectRunner:
         if tool is None or arguments is None:
             return CallPreview(adjustment)
         try:
-            context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier=earlier)
+            context = replace(self._contexts.build(chat.state.id, chat.kernel, call.id), earlier_calls=earlier)
             reporter = Reporter(self._services.subscribers.tell, chat.state.id, call.id)
             loop = asyncio.get_running_loop()
             note = loop.call_later(PREVIEW_NOTE_SECONDS, reporter.report, _PREPARING)
@@ -629,7 +629,11 @@ class EffectRunner:
                 raise ToolError(TOOL_REPLACED.format(tool=name), "Call it again, so that it is decided anew.")
             context = self._contexts.build(chat.state.id, chat.kernel, effect.call)
             context = replace(
-                context, report=reporter.report, away=reporter.away, steered=reporter.steered, known=known
+                context,
+                report=reporter.report,
+                moved_to_background=reporter.moved_to_background,
+                steered=reporter.steered,
+                known=known,
             )
             try:
                 # After a crash, a call that is not stored as running counts as one that never ran, and the model would
@@ -695,7 +699,7 @@ class EffectRunner:
             result.links,
             result.whole_length,
             documents=result.documents,
-            rule=result.rule,
+            fetched_rule=result.fetched_rule,
         )
 
 

@@ -126,7 +126,7 @@ class ChatPathRules:
 def list_fetched_rules(history: History) -> frozenset[str]:
     """Return the ids of the rules whose text is in a conversation."""
     parts = (part for message in history for part in message.parts)
-    return frozenset(part.rule for part in parts if isinstance(part, ToolResultPart) and part.rule)
+    return frozenset(part.fetched_rule for part in parts if isinstance(part, ToolResultPart) and part.fetched_rule)
 
 
 async def check_call(context: ToolContext, tool: Tool, arguments: dict[str, object]) -> None:

@@ -140,7 +140,7 @@ class ToolContext:
     """The approvals of the user for the session."""
     announced: ToolCallDetails | None = None
     """The details that the user saw before the call was approved."""
-    earlier: tuple[ToolCallDetails, ...] = ()
+    earlier_calls: tuple[ToolCallDetails, ...] = ()
     """For a preview: the details of the calls before this one in the same answer."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer, because the user has asked in it with `%%eca`."""
@@ -161,7 +161,7 @@ class ToolContext:
     a tool that replaces one checks the version first."""
     report: Callable[[Report], None] = ignore_report
     """Shows the progress of the call. It can be called often: it never waits and never raises."""
-    away: asyncio.Event = field(default_factory=asyncio.Event)
+    moved_to_background: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the user moves the call to the background."""
     steered: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a message of the user waits until the model can read it, which is after this call."""

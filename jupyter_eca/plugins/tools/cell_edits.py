@@ -19,7 +19,7 @@ from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
-    apply_earlier,
+    apply_earlier_calls,
     check_loaded,
     find_default_notebook,
     get_notebooks,
@@ -59,7 +59,7 @@ NewSource = Annotated[
 ]
 Original = Annotated[str, Field(description="The text to replace, copied exactly from the cell.")]
 New = Annotated[str, Field(description="The text to put in its place; empty to delete it.")]
-Place = Annotated[int, Field(ge=1, description="The number that the cell is to have then.")]
+NewNumber = Annotated[int, Field(ge=1, description="The number that the cell is to have then.")]
 
 
 async def _preview_insert(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
@@ -159,7 +159,7 @@ async def notebook_delete_cell(context: ToolContext, cell: Cell, path: NotebookP
     default_notebook=find_default_notebook,
     replaced_by=REPLACED_BY,
 )
-async def notebook_move_cell(context: ToolContext, cell: Cell, index: Place, path: NotebookPath = "") -> ToolResult:
+async def notebook_move_cell(context: ToolContext, cell: Cell, index: NewNumber, path: NotebookPath = "") -> ToolResult:
     """Move a cell of a live notebook to another place. index is the number that it then has, from 1."""
     return await _apply(context, plan_move, path, cell=cell, index=index)
 
@@ -253,8 +253,8 @@ async def _preview(
         raise ToolError("The arguments do not fit.") from error
     fields = {name: getattr(model, name) for name in type(model).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
-    before = apply_earlier(context, document)
-    if context.earlier and "cell" in fields:
+    before = apply_earlier_calls(context, document)
+    if context.earlier_calls and "cell" in fields:
         # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
         with suppress(ToolError):
             fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
@@ -268,12 +268,14 @@ async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: An
     """Make the change of a call, and return its result. If there are checkpoints, only one call of the chat at a time
     may change cells. Raises: ToolError."""
     if context.keeper is None:
-        return await _make_checked(context, plan, path, arguments)
+        return await _make_approved_change(context, plan, path, arguments)
     async with context.keeper.cell_lock:
-        return await _make_checked(context, plan, path, arguments)
+        return await _make_approved_change(context, plan, path, arguments)
 
 
-async def _make_checked(context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]) -> ToolResult:
+async def _make_approved_change(
+    context: ToolContext, plan: Planner, path: str, arguments: dict[str, Any]
+) -> ToolResult:
     """Make the change that the user has approved: in the notebook that was shown, and only if the cell is still as it
     was shown. It is not computed again, because a number may now mean another cell, and another notebook may be active.
     A change that nobody had to approve is computed now."""
@@ -284,7 +286,7 @@ async def _make_checked(context: ToolContext, plan: Planner, path: str, argument
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
         # An edit of which the user approved only a part is not computed again from what the model wrote.
-        if not announced.left_out and await _only_own_changed(context, document, change):
+        if not announced.left_out and await _has_changed_by_earlier_calls(context, document, change):
             change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
     else:
         document = await read_notebook(context, path)
@@ -332,7 +334,9 @@ def require_known(
     )
 
 
-async def _only_own_changed(context: ToolContext, document: NotebookDocument, change: cell_changes.Change) -> bool:
+async def _has_changed_by_earlier_calls(
+    context: ToolContext, document: NotebookDocument, change: cell_changes.Change
+) -> bool:
     """Return whether the cell differs from what was shown, but only because of earlier calls of this turn. All calls of
     a reply are shown before the first one runs."""
     if context.keeper is None or not isinstance(change, EditCell | DeleteCell):

@@ -125,7 +125,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     values = validate(notebook_run_cells.arguments, arguments)
     document = await read_notebook(context, values["path"])
     check_kernel(context, document)
-    after = apply_earlier(context, document)
+    after = apply_earlier_calls(context, document)
     chosen = _find_to_run(after, values["cells"])
     _require_known(context, document, [cell.id for cell in chosen])
     return RunCellsDetails(
@@ -209,11 +209,11 @@ def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str 
         )
 
 
-def apply_earlier(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
+def apply_earlier_calls(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
     """Return the notebook as the calls before this one in the same answer would leave it."""
     changes = (
         change
-        for details in context.earlier
+        for details in context.earlier_calls
         if isinstance(details, FileChangeDetails) and details.path == document.path
         for change in details.cells or ()
     )

@@ -30,7 +30,7 @@ from jupyter_eca.plugins.tools.cell_edits import (
 from jupyter_eca.plugins.tools.cell_preview import ChangeStep, name_cells, plan_steps
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
-    apply_earlier,
+    apply_earlier_calls,
     check_kernel,
     check_loaded,
     find_default_notebook,
@@ -74,9 +74,9 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     approval. Raises: ToolError."""
     values = validate(notebook_change.arguments, arguments)
     document = await read_notebook(context, values["path"])
-    before = apply_earlier(context, document)
+    before = apply_earlier_calls(context, document)
     steps: Sequence[ChangeStep] = values["changes"]
-    if context.earlier and steps:
+    if context.earlier_calls and steps:
         # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
         with suppress(ToolError):
             steps = name_cells(context, document, steps)
@@ -132,7 +132,7 @@ async def notebook_change(
         text=f"{result.text}\n\n{ran.text}",
         details=result.details,
         whole_length=None,
-        rule="",
+        fetched_rule="",
         links=(),
         documents=(),
     )

@@ -24,7 +24,7 @@ async def fetch_rule(context: ToolContext, id: Id, path: Path) -> ToolResult:
     if context.rules is None:
         raise ToolError("There are no rules for paths here.")
     fetched = await context.rules.fetch(id, path)
-    return ToolResult(fetched.text, rule=id if fetched.new else "")
+    return ToolResult(fetched.text, fetched_rule=id if fetched.new else "")
 
 
 TOOLS = (fetch_rule,)

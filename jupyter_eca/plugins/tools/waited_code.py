@@ -187,7 +187,7 @@ async def wait_or_detach(
                 is_job = True
                 return job
             # The work could not become a job. What asked for that is reset, and the call waits again.
-            context.away.clear()
+            context.moved_to_background.clear()
             context.steered.clear()
     except asyncio.CancelledError:
         if (task := asyncio.current_task()) is None or future.done():
@@ -206,7 +206,7 @@ async def _wait_until_done(
 ) -> None:
     """Wait until the work has ended, the user moves it to the background, or a message of the user has to wait for too
     long. Meanwhile report the progress. `background` is whether the work can continue in the background."""
-    away = asyncio.ensure_future(context.away.wait())
+    away = asyncio.ensure_future(context.moved_to_background.wait())
     try:
         while not (future.done() or away.done() or (background and _keeps_user_waiting(context, watch))):
             await asyncio.wait((future, away), timeout=REPORT_SECONDS, return_when=asyncio.FIRST_COMPLETED)

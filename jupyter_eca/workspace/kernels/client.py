@@ -256,7 +256,7 @@ class ClientKernel:
         is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
         if not (busy or self.is_busy):
-            expressions = {"eca": run_history.EXPRESSION} if is_python else {}
+            expressions = {"eca": run_history.HISTORY_EXPRESSION} if is_python else {}
             try:
                 async with asyncio.timeout(HISTORY_SECONDS):
                     reply = await self._request(code="", silent=True, user_expressions=expressions, output_hook=_ignore)

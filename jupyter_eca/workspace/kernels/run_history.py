@@ -1,9 +1,9 @@
 """Finds what ran since the process of a kernel started. So the cells that ran in an earlier process can be marked.
 
 A notebook keeps the execution counts of its cells when its kernel is restarted, or when it is opened the next day. Only
-the kernel knows which of these counts are its own. A Python kernel keeps the source of each execution, and `EXPRESSION`
-asks for them. Kernels of other languages only count. The module must not know notebooks: `notebooks/run_states.py`
-compares the history with the cells.
+the kernel knows which of these counts are its own. A Python kernel keeps the source of each execution, and
+`HISTORY_EXPRESSION` asks for them. Kernels of other languages only count. The module must not know notebooks:
+`notebooks/run_states.py` compares the history with the cells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EXPRESSION: Final = (
+HISTORY_EXPRESSION: Final = (
     "(lambda json, sha, sources, age: json.dumps({'age': age,"
     " 'ran': {n: sha(s.encode('utf-8', 'surrogatepass')).hexdigest() for n, s in enumerate(sources) if n}}))("
     "__import__('json'), __import__('hashlib').sha256, list(get_ipython().history_manager.input_hist_raw),"
@@ -25,7 +25,7 @@ EXPRESSION: Final = (
 """A Python expression whose value is the history as JSON: `{"age": 12.5, "ran": {"1": "<digest of the source>"}}`. It
 defines no name in the kernel. The age of the process comes from psutil, which every ipykernel has."""
 
-PRINT_HISTORY: Final = f"print({EXPRESSION})"
+PRINT_HISTORY: Final = f"print({HISTORY_EXPRESSION})"
 """Code that prints the history. A waiting cell recognizes it, and answers without running it as code of the
 assistant."""
 
@@ -58,7 +58,7 @@ def make_digest(source: str) -> str:
 
 
 def parse_history(text: str) -> KernelHistory | None:
-    """Parse the value of `EXPRESSION`. Return None for any other text."""
+    """Parse the value of `HISTORY_EXPRESSION`. Return None for any other text."""
     try:
         found = json.loads(text)
         return KernelHistory(float(found["age"]), {int(count): str(digest) for count, digest in found["ran"].items()})

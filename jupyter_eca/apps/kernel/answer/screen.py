@@ -117,8 +117,8 @@ class TerminalScreen:
 
     def finish(self, transcript: CellTranscript) -> None:
         self.draw(transcript)
-        plan = transcript.plan
-        sys.stdout.write(f"\n\n{format_plain_checklist(plan)}\n" if plan else "\n")
+        task_list = transcript.task_list
+        sys.stdout.write(f"\n\n{format_plain_checklist(task_list)}\n" if task_list else "\n")
         sys.stdout.flush()
 
 

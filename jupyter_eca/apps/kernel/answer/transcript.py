@@ -376,34 +376,34 @@ class CellTranscript:
         other approval rules.
         """
         parts = [_as_markdown(part, self._command, final=final) for part in self.visible_parts]
-        if plan := self.plan:
-            parts.append(tool_details.format_checklist(plan))
+        if task_list := self.task_list:
+            parts.append(tool_details.format_checklist(task_list))
         if self.outcome is None:
             if self.why_not_replayed:
                 parts.insert(0, f"> {as_inert_prose(self.why_not_replayed)}")
             # The sign "…" shows that more will come. It is not needed while a call waits, or while text arrives.
             shows_activity = self.undecided_calls or (self.parts and isinstance(self.parts[-1], AnswerText))
             parts.append("" if shows_activity else "…")
-        if self.offers_plan:
+        if self.shows_plan_advice:
             parts.append(f"> {_PLAN_ADVICE}")
         return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
     def as_text(self) -> str:
         """Return the answer as text for a terminal."""
         parts = [part_as_text(part) for part in self.visible_parts]
-        if plan := self.plan:
-            parts.append(tool_details.format_plain_checklist(plan))
-        if self.offers_plan:
+        if task_list := self.task_list:
+            parts.append(tool_details.format_plain_checklist(task_list))
+        if self.shows_plan_advice:
             parts.append(_PLAN_ADVICE)
         return "\n\n".join(text for part in parts if (text := part.strip()))
 
     @property
-    def offers_plan(self) -> bool:
+    def shows_plan_advice(self) -> bool:
         """Whether the answer ends with advice on how to carry out the plan. The answer of a `/` command does not."""
         return self.is_plan and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
-    def plan(self) -> TaskDetails | None:
+    def task_list(self) -> TaskDetails | None:
         """The list of tasks after the last call that changed it; None if there is none. It is shown once, at the
         end."""
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.apps.kernel.answer.clicks import always_receives_clicks
 from jupyter_eca.apps.kernel.front_end import get_kernel
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.transport.comm import HELLO, TARGET, TOPIC, CommLink
+from jupyter_eca.transport.comm import HELLO, HELLO_TOPIC, TARGET, CommLink
 
 if TYPE_CHECKING:
     from jupyter_eca.apps.kernel.engine.embedded_host import EmbeddedDoor
@@ -95,7 +95,7 @@ class EngineConnection:
         """Send a hello message. `caller` identifies who asks for a comm: the server repeats it when it opens the comm.
         The flag `beside` asks for one more comm, for a panel."""
         kernel = get_kernel(self._shell)
-        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": caller, **flags}, ident=TOPIC)
+        kernel.session.send(kernel.iopub_socket, HELLO, {"target": TARGET, "from": caller, **flags}, ident=HELLO_TOPIC)
 
     def _accept_comm(self, comm: Any, message: Any) -> None:
         """Use a comm that the server has opened: for a panel that requested it, or for the cells. `message` is the

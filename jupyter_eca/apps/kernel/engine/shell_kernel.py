@@ -75,7 +75,7 @@ class ShellKernel:
         if code == run_history.PRINT_HISTORY:
             # The server asks this for each question, before the model answers. It is not shown as code that runs, and
             # not saved with the answer.
-            history = eval(run_history.EXPRESSION, {"get_ipython": lambda: self._shell})  # noqa: S307  # our constant
+            history = eval(run_history.HISTORY_EXPRESSION, {"get_ipython": lambda: self._shell})  # noqa: S307  # our constant
             return KernelExecuteResult(status=RunStatus.OK, text=str(history))
         # The code runs in the context of the cell that asks, because ipykernel finds there to which cell a display
         # belongs. The caller's context is that of the cell which connected to the engine.

@@ -10,7 +10,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.host.operations import agent_files
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.settings import own_files as wire
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def list(session: EcaSession, _params: Model) -> wire.AgentsListResult:
     """Return all agents."""
     host = session.host
-    return await asyncio.to_thread(agent_files.list_agents, host.current.resolved, find_sources(host))
+    return await asyncio.to_thread(agent_files.list_agents, host.current.resolved, find_config_sources(host))
 
 
 async def write(session: EcaSession, params: wire.AgentsWriteParams) -> wire.WrittenFile:
@@ -32,7 +32,7 @@ async def write(session: EcaSession, params: wire.AgentsWriteParams) -> wire.Wri
     host = session.host
     # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
     file = await host.folder_trust.keep_trust_during(
-        partial(agent_files.write_agent, host.current.resolved, find_sources(host), params)
+        partial(agent_files.write_agent, host.current.resolved, find_config_sources(host), params)
     )
     await host.reload()
     return wire.WrittenFile(file=file)
@@ -43,7 +43,7 @@ async def remove(session: EcaSession, params: wire.SeenFile) -> Done:
     check_may_change_config(session)
     host = session.host
     await host.folder_trust.keep_trust_during(
-        partial(agent_files.remove_agent, host.current.resolved, find_sources(host), params)
+        partial(agent_files.remove_agent, host.current.resolved, find_config_sources(host), params)
     )
     await host.reload()
     return Done()

@@ -19,7 +19,7 @@ from jupyter_eca.engine.approval.proposed_rule import merge_rules, propose_rule
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import LocalError, RemoteError
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.protocol import approval as wire
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.jsonrpc import ErrorCode
@@ -43,7 +43,7 @@ _EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
     """Return all approval rules."""
     config = session.host.config
-    rules = await asyncio.to_thread(approval_rules.list_rules, config, find_sources(session.host))
+    rules = await asyncio.to_thread(approval_rules.list_rules, config, find_config_sources(session.host))
     return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
 
 
@@ -78,7 +78,7 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
         # Another rule forbids the call, or asks about it.
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
     text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
-    places = await asyncio.to_thread(approval_rules.list_files_for_rule, find_sources(session.host), selector)
+    places = await asyncio.to_thread(approval_rules.list_files_for_rule, find_config_sources(session.host), selector)
     return wire.ApprovalsProposeResult(rule=text, places=places)
 
 
@@ -93,12 +93,14 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
     """Add a rule to a file. Raises: RemoteError, LocalError."""
-    return await _write_rule(session, params, partial(approval_rules.add_rule, find_sources(session.host), params))
+    return await _write_rule(
+        session, params, partial(approval_rules.add_rule, find_config_sources(session.host), params)
+    )
 
 
 async def replace(session: EcaSession, params: wire.ApprovalsReplaceParams) -> wire.ApprovalsAddResult:
     """Replace a rule in the file that it is in. Raises: RemoteError, LocalError."""
-    write = partial(approval_rules.replace_rule, find_sources(session.host), params.old, params)
+    write = partial(approval_rules.replace_rule, find_config_sources(session.host), params.old, params)
     return await _write_rule(session, params, write)
 
 
@@ -121,7 +123,7 @@ async def remove(session: EcaSession, params: wire.RuleText) -> Done:
     """Remove a rule from the file that it is in. Raises: RemoteError."""
     check_may_change_config(session)
     await session.host.folder_trust.keep_trust_during(
-        partial(approval_rules.remove_rule, find_sources(session.host), params)
+        partial(approval_rules.remove_rule, find_config_sources(session.host), params)
     )
     await session.host.reload()
     return Done()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.agents import CODE
 from jupyter_eca.engine.chat.remembered_choices import ChoiceName
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.operations import user_defaults
 from jupyter_eca.host.turn.setup import choose_model
@@ -41,7 +41,7 @@ async def list(session: EcaSession, _params: Model) -> wire.ConfigDefaultsResult
         wire.DefaultName.AGENT: host.current.resolved.list_selectable(),
         wire.DefaultName.VARIANT: host.catalog.variants(model),
     }
-    return await asyncio.to_thread(user_defaults.list_defaults, host.config, find_sources(host), choices)
+    return await asyncio.to_thread(user_defaults.list_defaults, host.config, find_config_sources(host), choices)
 
 
 async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.ConfigDefaultsResult:
@@ -55,7 +55,7 @@ async def set(session: EcaSession, params: wire.ConfigSetDefaultParams) -> wire.
     before = user_defaults.read_default(host.config, params.name)
     # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
     await host.folder_trust.keep_trust_during(
-        partial(user_defaults.set_default, host.config, find_sources(host), params)
+        partial(user_defaults.set_default, host.config, find_config_sources(host), params)
     )
     await host.reload()
     if user_defaults.read_default(host.config, params.name) != before:

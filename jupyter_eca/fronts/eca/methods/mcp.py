@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.editing import ConfigFiles
 from jupyter_eca.errors import LocalError, McpRefusal
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -100,7 +100,7 @@ async def read_log(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpS
 
 async def find_files(session: EcaSession, _params: Model) -> mcp.McpServerFilesResult:
     """Return the files that define the servers."""
-    sources = find_sources(session.host)
+    sources = find_config_sources(session.host)
     names = [server.name for server in session.host.mcp.list_servers()]
 
     def find() -> tuple[mcp.McpServerFiles, ...]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import LocalError
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.host.commands import skills as skill_commands
 from jupyter_eca.host.operations import own_files, skill_files
 from jupyter_eca.protocol.base import Done
@@ -27,7 +27,7 @@ _NO_SKILL: Final = "There is no skill `{name}`."
 async def list_skills(session: EcaSession, _params: Model) -> wire.SkillsListResult:
     """Return all skills."""
     host = session.host
-    return await asyncio.to_thread(skill_files.list_skills, host.config, find_sources(host))
+    return await asyncio.to_thread(skill_files.list_skills, host.config, find_config_sources(host))
 
 
 async def preview_skill(session: EcaSession, params: wire.SkillsPreviewParams) -> wire.SkillsPreviewResult:
@@ -49,7 +49,7 @@ async def write_skill(session: EcaSession, params: wire.SkillsWriteParams) -> wi
     host = session.host
     # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
     file = await host.folder_trust.keep_trust_during(
-        partial(skill_files.write_skill, host.config, find_sources(host), params)
+        partial(skill_files.write_skill, host.config, find_config_sources(host), params)
     )
     return wire.WrittenFile(file=file)
 
@@ -59,7 +59,7 @@ async def remove_skill(session: EcaSession, params: wire.SeenFile) -> Done:
     check_may_change_config(session)
     host = session.host
     await host.folder_trust.keep_trust_during(
-        partial(skill_files.remove_skill, host.config, find_sources(host), params)
+        partial(skill_files.remove_skill, host.config, find_config_sources(host), params)
     )
     return Done()
 
@@ -71,7 +71,7 @@ async def read_file(session: EcaSession, params: wire.OwnFileParams) -> wire.Own
     """
     check_may_change_config(session)
     host = session.host
-    return await asyncio.to_thread(own_files.read_own_file, host.config, find_sources(host), params.file)
+    return await asyncio.to_thread(own_files.read_own_file, host.config, find_config_sources(host), params.file)
 
 
 async def write_file(session: EcaSession, params: wire.OwnFilesWriteParams) -> wire.OwnFile:
@@ -79,7 +79,7 @@ async def write_file(session: EcaSession, params: wire.OwnFilesWriteParams) -> w
     check_may_change_config(session)
     host = session.host
     written = await host.folder_trust.keep_trust_during(
-        partial(own_files.write_own_file, host.config, find_sources(host), params)
+        partial(own_files.write_own_file, host.config, find_config_sources(host), params)
     )
     await host.reload()
     return written

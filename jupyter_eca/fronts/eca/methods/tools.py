@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_sources
+from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
 from jupyter_eca.mcp_client.tool_names import PYTHON, make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
@@ -81,7 +81,7 @@ async def switch_tool(session: EcaSession, params: wire.ToolSwitchParams) -> Don
     names = frozenset({name, tool})
     host = session.host
     await host.folder_trust.keep_trust_during(
-        partial(disabled_tools.switch_tool, host.config, find_sources(host), names, name, on=params.on)
+        partial(disabled_tools.switch_tool, host.config, find_config_sources(host), names, name, on=params.on)
     )
     await host.reload()
     return Done()

@@ -101,9 +101,9 @@ class KeyOutcomes:
             self._note(settings, outcome)
 
     def _note(self, settings: ProviderConfig, outcome: TrialOutcome) -> None:
-        place = settings.url, settings.read_key()
-        if self._outcomes.get(place) is not outcome:
-            self._outcomes[place] = outcome
+        tried_key = settings.url, settings.read_key()
+        if self._outcomes.get(tried_key) is not outcome:
+            self._outcomes[tried_key] = outcome
             self.on_change(settings)
 
     def get(self, settings: ProviderConfig) -> TrialOutcome | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Brackets and white space, which are replaced by one blank.
-_BRACKETS = re.compile(r"[\[\]\s]+")
+_BRACKETS_AND_SPACE = re.compile(r"[\[\]\s]+")
 
 
 def describe_source(source: Mapping[str, Any]) -> str:
@@ -38,4 +38,4 @@ def make_link(title: str, url: str) -> str:
 
 def _plain(title: str) -> str:
     """Return a title without brackets and line breaks, which could end the link that the title is in."""
-    return _BRACKETS.sub(" ", title).strip()
+    return _BRACKETS_AND_SPACE.sub(" ", title).strip()
