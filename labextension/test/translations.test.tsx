@@ -59,7 +59,7 @@ const nothing = (): void => undefined;
 const later = (): Promise<void> => Promise.resolve();
 const env: Env = {
   trans: pseudo,
-  code: { place: undefined },
+  code: { target: undefined },
   markdown: later,
   openPath: nothing,
   showCell: nothing,

@@ -11,7 +11,7 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { addToolsToAnswer } from './code_blocks';
-import { createCodePlace } from '../notebook/active_notebook';
+import { createCodeTarget } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
 
@@ -97,13 +97,13 @@ export class CellAnswers {
     const { panel } = this;
     return {
       // Called at each click, because the cell may have been moved or removed since the buttons were added.
-      get place() {
+      get target() {
         const index = panel.content.widgets.indexOf(cell);
         if (index < 0) {
           return undefined;
         }
         panel.content.activeCellIndex = index;
-        return createCodePlace(panel);
+        return createCodeTarget(panel);
       }
     };
   }

@@ -26,13 +26,13 @@ export function updateBar(cell: CodeCell, content: ErrorBarContent): void {
   const layout = cell.layout as PanelLayout;
   const existing = layout.widgets.find(widget => widget.hasClass('eca-Help'));
   const texts = [content.text ?? '', content.code ?? '', ...content.buttons.map(([label]) => label)].join('\n').trim();
-  if (existing?.node.dataset.ecaWords === texts) {
+  if (existing?.node.dataset.ecaTexts === texts) {
     return;
   }
   existing?.dispose();
   if (texts !== '') {
     const bar = createBar(content);
-    bar.node.dataset.ecaWords = texts;
+    bar.node.dataset.ecaTexts = texts;
     // The last widget of a cell is its footer, which stays the last.
     layout.insertWidget(layout.widgets.length - 1, bar);
   }

@@ -15,15 +15,15 @@ import { FindCell } from '../chat/pasted_cells';
 import { baseName } from '../render/format';
 import { Surroundings } from '../view/App';
 import { EditorPlace } from '../view/composer/Chips';
-import { CodePlace } from '../render/code_tool_types';
+import { CodeTarget } from '../render/code_tool_types';
 
 /** Return the active cell as a place for code; undefined when no notebook is open. Each edit is one step to undo. */
-export function findCodePlace(tracker: INotebookTracker): CodePlace | undefined {
-  return tracker.currentWidget === null ? undefined : createCodePlace(tracker.currentWidget);
+export function findCodeTarget(tracker: INotebookTracker): CodeTarget | undefined {
+  return tracker.currentWidget === null ? undefined : createCodeTarget(tracker.currentWidget);
 }
 
 /** Return the active cell of a notebook as a place for code; undefined while the notebook is loaded. */
-export function createCodePlace(panel: NotebookPanel): CodePlace | undefined {
+export function createCodeTarget(panel: NotebookPanel): CodeTarget | undefined {
   const model = panel.content.model?.sharedModel;
   if (model === undefined) {
     return undefined;

@@ -27,7 +27,7 @@ import { findOutage, openLink } from '../wire/link';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import { ServerAttachments } from './attachments';
 import type { LabParts, LiveNotebooks } from '../notebook/live_notebooks';
-import { findCodePlace, createCellFinder, NotebookSurroundings } from '../notebook/active_notebook';
+import { findCodeTarget, createCellFinder, NotebookSurroundings } from '../notebook/active_notebook';
 import { showOffer } from './notices';
 import { fetchWholeOutput } from '../chat/tool_output';
 import { HunkPainter } from '../review/hunk_painter';
@@ -58,7 +58,7 @@ export interface PanelParts {
   /** Opens the settings of the assistant, at a section if one is named. */
   readonly openSettings: (section?: string) => void;
   /** Lab's dialogs and functions for files; undefined where the page has none. */
-  readonly documents: IDocumentManager | undefined;
+  readonly documentManager: IDocumentManager | undefined;
 }
 
 /** The panel, with its session, and with the objects that show the assistant's changes in the notebooks. */
@@ -79,7 +79,7 @@ export class AssistantPanel extends ReactWidget {
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
   /** Opens documents in Lab; undefined where the page has none. */
-  readonly documents: IDocumentManager | undefined;
+  readonly documentManager: IDocumentManager | undefined;
   /** Brings the panel to the front. */
   private readonly reveal: () => void;
   /** Shows the chat of the active notebook. */
@@ -98,22 +98,22 @@ export class AssistantPanel extends ReactWidget {
     notebooks,
     preferences,
     openSettings,
-    documents
+    documentManager
   }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
     const trans = translator.load('jupyter_eca');
     this.preferences = preferences;
-    this.documents = documents;
+    this.documentManager = documentManager;
     const { tracker } = lab;
     this.reveal = () => {
       lab.reveal(this.parent?.id ?? this.id);
     };
     const openPath = (path: string): void => void lab.openPath(path);
-    const code = {
+    const codeTools = {
       // The place is computed at each use, because the user goes from cell to cell.
-      get place() {
-        return findCodePlace(tracker);
+      get target() {
+        return findCodeTarget(tracker);
       }
     };
     const showCell = (path: string, cellId?: string): void => {
@@ -123,17 +123,17 @@ export class AssistantPanel extends ReactWidget {
     };
     this.env = {
       trans,
-      code,
+      code: codeTools,
       openPath,
       showCell,
       findCell: createCellFinder(tracker),
       findKernel: path => tracker.find(({ context }) => context.localPath === path)?.sessionContext.kernelDisplayName,
-      markdown: createMarkdownRenderer(rendermime, code, translator),
+      markdown: createMarkdownRenderer(rendermime, codeTools, translator),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,
       savePreferences: preferences.save,
       openSettings,
-      ...(documents && { attachments: new ServerAttachments(documents, tracker, translator) }),
+      ...(documentManager && { attachments: new ServerAttachments(documentManager, tracker, translator) }),
       approvalRules: new ApprovalRules(() => this.session),
       flags: createFlags(() => this.session),
       rateAnswer: createRateAnswer(() => this.session)

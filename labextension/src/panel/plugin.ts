@@ -61,7 +61,7 @@ function activate(
   restorer: ILayoutRestorer | null,
   executor: INotebookCellExecutor | null,
   registry: ISettingRegistry | null,
-  documents: IDocumentManager | null
+  documentManager: IDocumentManager | null
 ): PanelPlace {
   const loadedTranslator = translator ?? nullTranslator;
   const trans = loadedTranslator.load('jupyter_eca');
@@ -96,7 +96,7 @@ function activate(
       notebooks,
       preferences,
       openSettings,
-      documents: documents ?? undefined
+      documentManager: documentManager ?? undefined
     };
     return new AssistantPanel(parts);
   }, app.name === NOTEBOOK_APP);

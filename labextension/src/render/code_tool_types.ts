@@ -7,11 +7,11 @@
 /** What the buttons of a block of code use. */
 export interface CodeTools {
   /** Where code can be inserted; undefined when there is no notebook. */
-  readonly place: CodePlace | undefined;
+  readonly target: CodeTarget | undefined;
 }
 
 /** The active cell of a notebook, as the place for a block of code. */
-export interface CodePlace {
+export interface CodeTarget {
   /** Inserts the code in a new cell, without running it. */
   readonly insertBelow: (code: string) => void;
   /** Runs the code in a new cell, so that the user sees what ran. */

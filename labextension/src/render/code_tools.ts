@@ -43,9 +43,9 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
   tools.className = 'eca-Code-tools';
   tools.append(
     createButton('copy', trans.__('Copy'), () => void copyText(readCode()).then(showFailure)),
-    createButton('insert', trans.__('Insert below the active cell'), () => code.place?.insertBelow(readCode())),
-    createButton('run', trans.__('Run in a new cell below'), () => code.place?.runBelow(readCode())),
-    createButton('replace', trans.__('Replace the active cell'), () => code.place?.replaceCell(readCode()))
+    createButton('insert', trans.__('Insert below the active cell'), () => code.target?.insertBelow(readCode())),
+    createButton('run', trans.__('Run in a new cell below'), () => code.target?.runBelow(readCode())),
+    createButton('replace', trans.__('Replace the active cell'), () => code.target?.replaceCell(readCode()))
   );
   const wrapper = document.createElement('div');
   wrapper.className = 'eca-Code';

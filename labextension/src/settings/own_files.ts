@@ -26,20 +26,20 @@ export class OwnFiles implements OwnFilesOpener {
   private readonly subscribers = new Set<() => void>();
 
   constructor(
-    private readonly documents: IDocumentManager,
+    private readonly documentManager: IDocumentManager,
     session: Session
   ) {
-    this.drive = new OwnFilesDrive(session, documents.services.serverSettings, () => {
+    this.drive = new OwnFilesDrive(session, documentManager.services.serverSettings, () => {
       this.subscribers.forEach(subscriber => {
         subscriber();
       });
     });
-    documents.services.contents.addDrive(this.drive);
+    documentManager.services.contents.addDrive(this.drive);
   }
 
   /** Open a file by the name that the server uses for it. */
   open(file: string): void {
-    this.documents.openOrReveal(`${DRIVE}:${this.drive.addFile(file)}`, EDITOR);
+    this.documentManager.openOrReveal(`${DRIVE}:${this.drive.addFile(file)}`, EDITOR);
   }
 
   /** Call `subscriber` whenever a file was saved. The returned function ends that. */

@@ -23,8 +23,8 @@ export class SettingsWidget extends ReactWidget {
 
   constructor(private readonly panel: AssistantPanel) {
     super();
-    const { env, documents, session } = panel;
-    this.env = documents === undefined ? env : { ...env, ownFiles: new OwnFiles(documents, session) };
+    const { env, documentManager, session } = panel;
+    this.env = documentManager === undefined ? env : { ...env, ownFiles: new OwnFiles(documentManager, session) };
     this.addClass('eca-SettingsHost');
   }
 

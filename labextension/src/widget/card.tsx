@@ -40,7 +40,7 @@ export function createCardSession(model: WidgetView['model']): Session {
  * the kernel, and code in the kernel must not be able to write rules.
  */
 function createEnv(): Env {
-  const code = { place: undefined };
+  const code = { target: undefined };
   const doNothing = (): void => undefined;
   return {
     trans: untranslated,

@@ -77,7 +77,7 @@ class SharedPanel {
     // The chat that the session begins with, until the kernel has said which one to show.
     const firstChatId = this.session.chat.id;
     // A widget does not know the cells of the notebook around it, so its blocks of code cannot be inserted.
-    const code = { place: undefined };
+    const code = { target: undefined };
     this.env = {
       trans: untranslated,
       code,

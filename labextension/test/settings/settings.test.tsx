@@ -49,7 +49,7 @@ const later = (): Promise<void> => Promise.resolve();
 const trans = nullTranslator.load('');
 const env: Env = {
   trans,
-  code: { place: undefined },
+  code: { target: undefined },
   markdown: later,
   openPath: nothing,
   showCell: nothing

@@ -112,7 +112,7 @@ test('a server without changes causes no message', async () => {
 function shown(changes: readonly Change[], open: boolean): string {
   const env = {
     trans: nullTranslator.load(''),
-    code: { place: undefined },
+    code: { target: undefined },
     markdown: () => Promise.resolve(),
     openPath: nothing,
     showCell: nothing

@@ -45,7 +45,7 @@ const trans = nullTranslator.load('');
 const nothing = (): void => undefined;
 const env: Env = {
   trans,
-  code: { place: undefined },
+  code: { target: undefined },
   markdown: () => Promise.resolve(),
   openPath: nothing,
   showCell: nothing

@@ -92,7 +92,7 @@ async function dealt(): Promise<{ kernel: Kernel; session: Session }> {
 
 function shown(session: Session): string {
   const nothing = (): void => undefined;
-  const code = { place: undefined };
+  const code = { target: undefined };
   const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   return renderToStaticMarkup(
     <EnvProvider value={env}>

@@ -114,7 +114,7 @@ test('a silent kernel is reported, and may answer later', async () => {
 });
 
 test('a panel without its kernel says that it is a record, and how to continue', () => {
-  const code = { place: undefined };
+  const code = { target: undefined };
   const env = { trans: untranslated, code, markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   const record = renderToStaticMarkup(<KernelLostNote env={env} chatId="abc" />);
   expect(record).toContain('this is a record');

@@ -52,8 +52,8 @@ export function Pickers(props: Props): React.ReactElement {
   const { frame, selection, models, agents, outsideAgents, agentOptions, chosenOptions, onChooseOption, onChoose } =
     props;
   const { trans } = useEnv();
-  const hasModel = !outsideAgents.includes(selection.agent);
-  const options = hasModel ? [] : agentOptions.filter(option => option.canChoose && option.values.length > 1);
+  const usesOurModels = !outsideAgents.includes(selection.agent);
+  const options = usesOurModels ? [] : agentOptions.filter(option => option.canChoose && option.values.length > 1);
   return (
     <div className="eca-Pickers" ref={frame}>
       {agents.length > 1 && (
@@ -67,7 +67,7 @@ export function Pickers(props: Props): React.ReactElement {
           }}
         />
       )}
-      {hasModel && models.length > 0 && (
+      {usesOurModels && models.length > 0 && (
         <Picker
           name={trans.__('Model')}
           mark="model"
@@ -78,7 +78,7 @@ export function Pickers(props: Props): React.ReactElement {
           }}
         />
       )}
-      {hasModel && selection.variants.length > 0 && (
+      {usesOurModels && selection.variants.length > 0 && (
         <Picker
           name={trans.__('Reasoning')}
           value={selection.variant}
