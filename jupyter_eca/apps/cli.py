@@ -1,6 +1,7 @@
 """Owns the command line `jupyter-eca`, which is also `jupyter eca`: it parses the arguments and runs the command.
 
-It must not import what only one command needs, so that each command starts quickly. The commands are in `process.py`.
+It must not import what only one command needs, so that each command starts quickly. `server`, `ask` and
+`doctor` are in `process.py`. Each other command has a module of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ async def _run(options: argparse.Namespace) -> int:
 
 
 async def _run_other_command(options: argparse.Namespace, folder: Path) -> int:
-    """Run a command that needs an engine or reads a notebook, and starts no front. Return its exit status."""
+    """Run `to-python`, `server`, `ask` or `doctor`. Return its exit status."""
     from jupyter_eca.apps import process
 
     match options.command:
@@ -123,6 +124,7 @@ def build_parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", parents=[shared], help="answer one question in the terminal")
     ask.add_argument("question")
     ask.add_argument("-m", "--model", default="", help="PROVIDER/MODEL")
+    # The letter is that of `behavior`, which is the name of an agent in older revisions of ECA.
     ask.add_argument(
         "-b", "--agent", default="", help="code (it acts), plan (it only looks and plans), or an agent of your own"
     )

@@ -116,12 +116,16 @@ class ProcessDoor:
 
     # The only client of the process belongs to its user, so it may see and do everything.
     sees_all_chats = True
-    names_people = True
-    client_chooses_folders = True
-    browser = Loopback()
-    kernel_id = None
     access = FULL_ACCESS
     may_trust_folders = True
+    # Events say who has caused them.
+    names_people = True
+    # The workspace has the folders that the client names in `initialize`.
+    client_chooses_folders = True
+    # Opens pages for a sign-in in the user's browser, which is on this machine.
+    browser = Loopback()
+    # The client is no kernel.
+    kernel_id = None
 
     def __init__(
         self, folder: Path, config_file: Path | None, *, is_one_shot: bool = False, trust_folder: bool = False

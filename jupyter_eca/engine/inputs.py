@@ -413,7 +413,8 @@ class ToolFinished:
     documents: tuple[DocumentPart, ...] = ()
     """PDF documents for the model."""
     fetched_rule: str = ""
-    """The id of the user's rule, when `text` is the text of a rule; else empty."""
+    """The id of the instruction rule (a text of the user for some files) whose text `text` is, if the call has fetched
+    one; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""Reads the `AGENTS.md` of each folder of the workspace, and the one in the user's folder. In these files, people write
-instructions for assistants. With the setting `includeParentAgentsFiles` it also reads those of the folders above.
+"""Reads the `AGENTS.md` of each root folder of the workspace, and the one in the folder of the user's own files for the
+assistant (usually `~/.config/eca`). In these files, people write instructions for assistants. With the setting
+`includeParentAgentsFiles` it also reads those of the folders above the root folders.
 
 A file can include other files by `@path`. A file of the project may include only files of the workspace, because the
 author of a project must not make us read other files. The user's own file may also include files of its own folder. If
@@ -48,8 +49,11 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
 
 
 def list_files_to_protect(files: Files, config: Config) -> frozenset[Path]:
-    """Return the real paths of the files that are read, and of the files that are mentioned but do not exist. This
-    blocks."""
+    """Return the real paths of the files that are read, and of the files that are mentioned but do not exist: who
+    writes one of these changes the instructions of the model. So a tool call that writes one needs an approval. This
+    blocks.
+    """
+    # The user gets the warnings when the files are read for a turn.
     reader = _AgentsFileReader(files, config, lambda _: None)
     reader.run()
     return frozenset(reader.seen | reader.missing)
@@ -134,9 +138,10 @@ class _AgentsFileReader:
             real = (path.parent / Path(mention).expanduser()).resolve()
             exists = real.exists()
         except (OSError, RuntimeError, ValueError):
-            real, exists = path, False
-        if not exists:
-            if real != path and text_files.is_within(real, allowed):
+            # The mention is no valid path.
+            real, exists = None, False
+        if real is None or not exists:
+            if real is not None and text_files.is_within(real, allowed):
                 self.missing.add(real)
             if certain:
                 self.warn(f"{mention_place}: left out, it does not exist.")

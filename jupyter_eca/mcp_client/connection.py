@@ -103,7 +103,8 @@ class ConnectionAttempt:
 def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[ConnectionAttempt, ...]:
     """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
     A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
-    server-sent events). `auth` signs in to a URL; None for no sign-in."""
+    server-sent events). `auth` signs in to a URL; None for no sign-in. `find_url_refusal` says why a URL must not be
+    used."""
     config, find_refusal = settings.config, settings.find_url_refusal
     if config.url:
         return (
@@ -231,8 +232,9 @@ class ServerConnection:
         self.end(self.watch.fault or "it ended")
 
     async def _ping_when_idle(self) -> None:
-        """Ping the server from time to time, and after a call that timed out. During a call it is not pinged, because a
-        server that handles one request at a time could not answer."""
+        """Ping the server each time `keep_alive` seconds have passed, and after a call that timed out. A server of a
+        modern version is pinged only after such a call, because it has no session to keep. During a call no server is
+        pinged, because a server that handles one request at a time could not answer."""
         while True:
             with anyio.move_on_after(None if self.is_modern else self.keep_alive):
                 await self._check_wanted.wait()
@@ -353,6 +355,8 @@ class ServerConnection:
                     self._subscribed.set()
                     return
             if not self._subscription_scope.cancelled_caught:
+                # The subscription was lost. A pause, so that a server with a fault does not get one attempt after the
+                # other.
                 await anyio.sleep(self.keep_alive)
             self.watch.mark_stale("tools", "prompts", "resources")
             self._mark_all_resources_changed()
@@ -406,7 +410,8 @@ class ServerConnection:
         self, work: Callable[[ProgressFnT], Awaitable[Any]], caller: McpCaller = NO_CALLER
     ) -> Any:
         """Run `work` with the timeout, and return its result. `work` gets a callback for progress. When it is cancelled
-        or takes too long, the SDK tells the server.
+        or takes too long, the SDK tells the server. `caller` is the chat and the tool call for which this is done: it
+        gets the progress, and the questions that the server asks meanwhile.
 
         Raises: CallTimeoutError.
         """
@@ -425,7 +430,7 @@ class ServerConnection:
 
     async def call_tool(self, name: str, arguments: dict[str, Any], caller: McpCaller) -> CallToolResult:
         """Call a tool. If the server answers that the user must open a page first, ask the user, and call the tool
-        again.
+        again. `caller` is explained at `call_with_timeout`.
 
         Raises: CallTimeoutError, MCPError, ValidationError.
         """

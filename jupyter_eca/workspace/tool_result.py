@@ -54,4 +54,5 @@ class ToolResult:
     documents: tuple[DocumentPart, ...] = ()
     """Documents for the user and the model."""
     fetched_rule: str = ""
-    """The id of a rule of the user, when the call fetched that rule and `text` is the rule's text; else empty."""
+    """The id of the instruction rule (a text of the user for some files) whose text `text` is, if the call has fetched
+    one; else empty."""

@@ -1,3 +1,3 @@
-"""Owns what an administrator runs beside a JupyterHub: `gateway/` has the files of a gateway for models, which
-`write_gateway` copies.
+"""Owns what an administrator runs beside a JupyterHub: `gateway/` has the files of a model gateway, which sends the
+requests of all users to the vendors of models. `write_gateway` copies these files.
 """

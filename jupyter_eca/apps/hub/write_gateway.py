@@ -1,5 +1,6 @@
-"""Owns the command `jupyter-eca gateway`, which writes the files of a gateway for models into a folder of the
-administrator. `gateway/` has the files, and the page for administrators explains them.
+"""Owns the command `jupyter-eca gateway`, which writes the files of a model gateway into a folder of the
+administrator. This gateway is LiteLLM Proxy, which sends the requests of all users to the vendors of models. `gateway/`
+has the files, and the page for administrators explains them.
 """
 
 from __future__ import annotations

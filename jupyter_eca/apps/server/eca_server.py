@@ -285,11 +285,12 @@ class ServerDoor:
         *,
         access: ClientAccess,
     ) -> None:
-        """`interrupt` interrupts the kernel of the client. It and `kernel_id` are None for a client that is no kernel.
-        `address` is the URL to which a browser comes back after a sign-in."""
+        """`interrupt` interrupts the kernel of the client, and `kernel_id` is Jupyter's id of it. Both are None for a
+        client that is no kernel. `address` is the URL to which a browser comes back after a sign-in. `access` says what
+        the client may do."""
         self._eca_server = eca_server
         self._interrupt = interrupt
-        self.browser = ServerBrowser(eca_server, address)
+        self.browser = ServerBrowser(eca_server, address)  # opens pages for a sign-in to another service
         self.kernel_id = kernel_id
         self.sees_all_chats = interrupt is None  # a kernel sees only the chats of its notebook
         self.access = access

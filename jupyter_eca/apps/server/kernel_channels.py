@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class ZmqChannels:
-    """The channels of one kernel. On iopub it subscribes to hello messages and to our comms only. Otherwise it would
-    receive all outputs of cells a second time."""
+    """The channels of one kernel. On iopub it subscribes only to our comms and to hello messages, with which a kernel
+    asks the server to open a comm. Otherwise it would receive all outputs of cells a second time."""
 
     def __init__(self, manager: Any, comm_prefix: str, receive: Callable[[dict[str, Any]], None]) -> None:
         """Subscribe to the kernel of a manager, and call `receive` with each message. The ids of our comms begin with

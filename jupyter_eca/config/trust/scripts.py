@@ -40,10 +40,10 @@ _MODULE_ENDS: Final = (".py", "/__main__.py")
 def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the scripts that settings run.
 
-    `folders` are the folders in which commands start. The script that a hook names with `file` may be anywhere. A
-    relative path of it starts at the folder of the configuration file in which the hook is written, or, if there is no
-    such file there, at a folder of the workspace. All these paths are yielded, also those of files that do not exist:
-    a file that is created there later would run.
+    `folders` are the folders of the workspace, in which commands start. The script that a hook names with `file` may be
+    anywhere. A relative path of it starts at the folder of the configuration file in which the hook is written, or, if
+    there is no such file there, at one of `folders`. All these paths are yielded, also those of files that do not
+    exist: a file that is created there later would run.
 
     A command line, also that of a hook (`shell`), starts in `folders` only. Of the files that it names, only those in
     these folders count, because an installed program is not a part of a project.

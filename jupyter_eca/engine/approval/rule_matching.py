@@ -61,6 +61,7 @@ class CallToMatch:
         text = str(self.tool.rename_arguments(self.arguments).get(name, ""))
         if name == COMMAND_ARGUMENT and self.line is not None:
             return _allows_line(text, patterns) if allows else _matches_any(_list_texts(text), patterns)
+        # The ways to write the path: with links followed, absolute, and relative to folders of the workspace.
         forms = self.targets.paths.get(name, ())
         if not allows:
             return _matches_any((text, *forms), patterns)
@@ -80,8 +81,8 @@ def _matches_any(texts: Iterable[str], patterns: tuple[str, ...]) -> bool:
 def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
     """Return whether each command of a line matches one of the patterns.
 
-    A command with a redirection into a file does not match, because the author of the pattern did not think of it. Such
-    a line is allowed only by a pattern for exactly this line.
+    A command with a redirection that reads or writes a file does not match, because the author of the pattern did not
+    think of it. Such a line is allowed only by a pattern for exactly this line.
     """
     if _matches_any((line,), tuple(filter(_LITERAL.fullmatch, patterns))):
         return True
@@ -92,7 +93,7 @@ def _allows_line(line: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _has_only_harmless_redirects(command: ParsedCommand) -> bool:
-    """Return whether no redirection of a command changes or reads a file."""
+    """Return whether the command has no redirection that reads or writes a file."""
     return all(redirect.is_harmless for redirect in command.redirects)
 
 

@@ -1,4 +1,5 @@
-"""Divides a command line into its words, the commands whose output it uses (`$(ls)`), and its here documents. Pure.
+"""Divides a shell script, such as a command line, into its text, the commands whose output it uses (`$(ls)`), and its
+here documents. Pure.
 
 A *here document* is a text that a command reads from the lines below it: `cat <<END`, then the text, then `END`.
 
@@ -6,8 +7,8 @@ A *here document* is a text that a command reads from the lines below it: `cat <
     hello                                output_commands: ("cat list",)
     END                                  documents: ("hello\\n",)
 
-It is for lines that `shell_parser` does not understand. If it is not certain where a part ends, `is_certain` is False.
-The neighbour `shell_expansion` replaces variables by their values.
+This module is for scripts that `shell_parser` does not understand. If it is not certain where a part ends, `is_certain`
+is False. The neighbour `shell_expansion` replaces variables by their values.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ FIRST_OUTPUT: Final = 0xE001
 _MAX_OUTPUTS: Final = 4000
 # How deep `$(…)` and `${…}` may be nested. Nobody writes more, and each level takes a level of Python's stack.
 _MAX_LEVELS: Final = 20
-# The longest `((…))` that counts as a computation with numbers.
+# The longest `((…))` that counts as an arithmetic expression.
 _MAX_ARITHMETIC_CHARS: Final = 200
 
 # `<<END`, `<<-END`, `<<'END'`, `<<"END"`. The last three groups are the name, in its three forms.
 _DOCUMENT_START: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?[\w.-]+))")
 # `$'a\n'`
 _ANSI_QUOTED: Final = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-# What stands in `((…))` if it computes with numbers. Two parentheses may also begin commands.
+# What stands in `((…))` if it is an arithmetic expression. Two parentheses may also begin commands.
 _ARITHMETIC: Final = re.compile(r"\s*(?:[\w$+*/%<>=!&|?:,~^#{}\s-]|\((?:[\w$+*/%<>=!&|?:,~^#{}\s-])*\))*")
 _CASE: Final = re.compile(r"\bcase\b")
 _BACKQUOTED: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
@@ -41,15 +42,16 @@ _BEFORE_COMMENT: Final = " \t\n;&|()"
 
 @dataclass(frozen=True, slots=True)
 class ScriptParts:
-    """The parts of a line."""
+    """The parts of a script."""
 
     text: str
-    """The line without its here documents and comments. A character stands for each command whose output is used."""
+    """The script without its here documents and comments. A character stands for each command whose output is used."""
     output_commands: tuple[str, ...] = ()
-    """The commands whose output is used, in the order of their characters."""
+    """The commands whose output is used, in the order of their characters. In place of the commands within it, a
+    command has such characters itself. With them, the words of `text` are computed."""
     written_commands: tuple[str, ...] = ()
-    """The same commands as they are written, and those within here documents. A command within another one is a part of
-    that one."""
+    """The outermost commands whose output is used, exactly as they are written, with the commands within them. Those in
+    here documents are here too, but not in `output_commands`. The caller examines each as a script of its own."""
     documents: tuple[str, ...] = ()
     """The texts of the here documents."""
     is_certain: bool = True
@@ -58,7 +60,7 @@ class ScriptParts:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Reads a line from left to right and collects its parts: the fields of `ScriptParts` with the same names."""
+    """Reads a script from left to right and collects its parts: the fields of `ScriptParts` with the same names."""
 
     script: str
     """The whole script, which may have several lines."""
@@ -79,7 +81,7 @@ class _Scanner:
     is_certain: bool = True
 
     def scan(self, end: str = "", *, is_in_quotes: bool = False) -> str:
-        """Read up to the character `end`, and return the text. An empty `end` is the end of the line.
+        """Read up to the character `end`, and return the text. An empty `end` is the end of the script.
 
         `is_in_quotes` says whether the text is within `"…"`, where `'` is an ordinary character.
         """
@@ -117,7 +119,8 @@ class _Scanner:
         return text
 
     def _take_expansion(self, *, is_quoted: bool) -> str | None:
-        """Read what the shell replaces even in `"…"`: an escape, a number, `$(…)`, `${…}` or a text in backquotes.
+        """Read what the shell replaces even in `"…"`: an escape, an arithmetic expression (`$((1 + 2))`),
+        `$(…)`, `${…}` or a text in backquotes.
 
         Returns the text that stands for it; None, without reading, if there is none of them at this place.
         """
@@ -135,7 +138,8 @@ class _Scanner:
         return None
 
     def _take_syntax(self, before: str) -> str | None:
-        """Read what has a meaning only outside of quotes: a comment, a number, `$'…'`, or a part of a here document.
+        """Read what has a meaning only outside of quotes: a comment, an arithmetic expression (`((i = 1))`),
+        `$'…'`, or a part of a here document.
 
         `before` is the text read last. Returns the text that stands for it; None, without reading, if there is none of
         them at this place.
@@ -166,7 +170,8 @@ class _Scanner:
         return None
 
     def _skip_arithmetic(self) -> bool:
-        """Skip `((…))`, `$((…))` or `$[…]`, and return True. If it may be a command, do nothing and return False."""
+        """Skip an arithmetic expression: `((…))`, `$((…))` or `$[…]`. Return True. If it may be a command, do nothing
+        and return False."""
         begin, close = ("$[", "]") if self.script.startswith("$[", self.at) else ("((", "))")
         inside = self.script.index(begin, self.at) + len(begin)
         end = self.script.find(close, inside, inside + _MAX_ARITHMETIC_CHARS)
@@ -222,6 +227,8 @@ class _Scanner:
 
     def _take_document(self, name: str, *, is_literal: bool) -> None:
         """Read the text of a here document up to its name. `is_literal`: the shell replaces nothing in the text."""
+        # Tabs before the name are allowed with `<<-` only. They are accepted for `<<` too: then the document is
+        # shorter, and what follows is read as commands, which are examined more strictly than a text.
         pattern = re.compile(rf"^\t*{re.escape(name)}$", re.MULTILINE)
         found = None if name in self.endless else pattern.search(self.script, self.at)
         if found is None:
@@ -240,7 +247,7 @@ class _Scanner:
 
 
 def divide_script(script: str) -> ScriptParts:
-    """Return the parts of a line."""
+    """Return the parts of a script."""
     scanner = _Scanner(script)
     text = scanner.scan()
     parts = (scanner.output_commands, scanner.written_commands, scanner.documents)

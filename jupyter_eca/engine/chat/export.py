@@ -101,7 +101,8 @@ def _split_blocks(title: str, events: Sequence[Event]) -> Iterator[tuple[Role, s
     message_id: str | None = None  # of the user's message before the event
     for event in merged:
         if isinstance(event.content, ToolCallRunContent):
-            # If the call waits for one before it, it is sent again after the approval.
+            # If the call waits for one before it, its content is sent again after the approval. The first content says
+            # whether the user was asked.
             runs.setdefault(event.content.id, event.content)
         if event.role is Role.USER and isinstance(event.content, TextContent):
             if rating := _format_rating(ratings.get(message_id)):
@@ -199,7 +200,7 @@ def _format_call(call: ToolCalledContent | ToolCallRejectedContent, outcome: str
 
 
 def _format_details(call: ToolCallContent) -> str:
-    """Return what a call does as Markdown: its command, its change or its tasks. If it has no details, these are its
+    """Return what a call does as Markdown: its command, its change or its tasks. Without details, return its
     arguments."""
     match call.details:
         case ShellCommandDetails(line=line, commands=commands):
@@ -240,7 +241,7 @@ def _fold(block: str, title: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return a text in one line that is not Markdown or HTML, although it may look like it."""
+    """Return a text in one line, with its characters of Markdown and HTML escaped."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(text.split()))
 
 

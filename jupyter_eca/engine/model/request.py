@@ -64,7 +64,8 @@ class ToolSpec:
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
     only_reads: bool = False
-    """Whether the tool changes nothing. For a tool of another server, this is what the server claims."""
+    """Whether the tool changes nothing. For a tool of another server, this is what the server claims: `is_read_only`
+    does not believe it."""
     reading_agents: tuple[str, ...] = ()
     """For a tool that gives a task to an `agent`: the agents that change nothing."""
     revertible: bool = False
@@ -72,7 +73,8 @@ class ToolSpec:
     client_asks: bool = False
     """Whether a client runs the tool and can ask its user itself. Then the user is asked only if a rule says so."""
     definition: str = ""
-    """The command of a custom tool, which the user can change at any time. Empty for other tools."""
+    """The command of a custom tool, which the user can change at any time. An approval for the session no longer counts
+    when it has changed. Empty for other tools."""
     about_sandbox: tuple[str, ...] = ()
     """The names of the arguments that are about the sandbox. They are described to a model only if the user has
     switched the sandbox on."""
@@ -168,7 +170,9 @@ class ToolResultPart:
     error: bool = False
     """Whether the call failed or did not run."""
     fetched_rule: str = ""
-    """The id of the user's rule, when `text` is the text of a rule; else empty. It is not sent to the vendor."""
+    """The id of the instruction rule whose text the result is; else empty. Instruction rules are texts of the user for
+    some files, which the model fetches with `fetch_rule`. The id shows which rules the model has read. It is not sent
+    to the vendor."""
     images: tuple[ImagePart, ...] = ()
     """The pictures of the result. A provider whose API cannot have them in a result sends them after the results."""
 

@@ -47,8 +47,9 @@ def project(
 ) -> Iterator[Notification]:
     """Yield the notifications of one event: its content, and the changes of the chat's status that clients expect.
 
-    The status `running` comes before the content of a prompt, and `idle` just before the last progress (ECA 2.3). The
-    `aside` of an event is only for the model, and is never sent.
+    The status `running` comes before the content of a prompt, and `idle` just before the last progress of the turn (the
+    event with an `outcome`), as in ECA 2.3. The `aside` of an event is only for the model, and is never sent. Running
+    progress with the role of the user only carries an aside, so it is not sent at all.
 
     `wire_id` is the client's id of the chat, and `envelope` says whether the client gets the fields that are not ECA's.
     With `replayed`, the event is part of a replay: the status and the progress of running work are left out, because

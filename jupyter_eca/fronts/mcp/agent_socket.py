@@ -51,8 +51,8 @@ class AgentSocket:
         self._closed = asyncio.Event()
 
     def provide_server(self, name: str, token: str) -> dict[str, Any] | None:
-        """Return the MCP server that an agent starts for its session, in the form of the Agent Client Protocol. Open
-        the socket if it is not open. Return None if there can be no socket."""
+        """Open the socket if it is not open, and return the MCP server that an agent starts for its session, in the
+        form of the Agent Client Protocol. Return None if there can be no socket."""
         if self._folder is None:
             if not hasattr(socket, "AF_UNIX"):
                 return None

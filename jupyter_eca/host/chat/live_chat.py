@@ -62,7 +62,8 @@ class Choice:
     trust: bool | None = None
     """Whether tool calls run without approval."""
     folder: str = ""
-    """The working directory, in which tools and commands run: a real path. By default the first root."""
+    """The working directory, in which tools and commands run: a real path. By default the first folder of the
+    workspace."""
 
     def fill_from(self, other: Choice) -> Choice:
         """Return this choice, with `other` where nothing is chosen. The variant of another model is not taken over,
@@ -99,7 +100,7 @@ class Bounds:
     """The limits that a front sets to a turn, whatever the user has chosen."""
 
     servers: frozenset[str] | None = None
-    """The servers whose tools the turn may use. None: all."""
+    """The MCP servers whose tools the turn may use. Our own tools count as the server `eca`. None: all."""
     denies_calls: bool = False
     """Whether every tool call is rejected, whatever the rules say."""
     asks_user: bool = True
@@ -197,7 +198,7 @@ class TurnUnderWay:
     prompt: Prompt | None = None
     """The prompt. None for a tool call that no model made."""
     kernel: Kernel | None = None
-    """The kernel of the cell that asked, until that kernel's client leaves."""
+    """The kernel of the cell that asked. None for another client, and after the connection of the kernel has ended."""
     notebook: str = ""
     """The path of the notebook that the turn was asked in; "" for none. It stays the same notebook for the whole turn,
     also when the user renames it."""
@@ -246,16 +247,19 @@ class LiveChat:
     dialogue: Dialogue | None = None
     """The dialogue that takes the next prompt as its answer."""
     locked_chain: dict[str, str] = field(default_factory=dict[str, str])
-    """The chain digest of each locked answer so far: a digest of this answer and of all locked answers before it. The
-    keys are the places of the answers (`RecordedTurn.place`), in the order in which they were first used."""
+    """The chain digest of each locked answer so far: a digest of this answer and of all locked answers before it. With
+    it, an answer is replayed only after the same answers as when it was recorded. The keys are the places of the
+    answers: the id of the cell that asked, or else `#` and a number. They are in the order of their first use."""
     plan: Plan = field(default_factory=Plan)
     """The tasks that the model has planned."""
     unseen_change: UnseenChange | None = None
-    """A change that was made without approval, and that the user had not reviewed when the calls of the current reply
-    were decided; None if there was none."""
+    """A change that was made without approval and that the user has not reviewed yet. It is looked up once for each
+    reply of the model, before the calls of the reply are decided; None if there was none. While there is one, the user
+    is asked about calls that may run code, even if a rule allows them."""
     last_prompt: Prompt | None = None
-    """The prompt that began the last turn of a model, without its message and contexts. None if no model was asked
-    since the chat was loaded."""
+    """The prompt that began the last turn of a model, without its message and contexts. The turn that begins by itself
+    at the end of a background job takes its limits and its notebook from here (`host.turn.job_endings`). None if no
+    model was asked since the chat was loaded."""
     known_versions: KnownVersions = field(default_factory=KnownVersions)
     """The versions of files and cells that the model knows."""
     cell_lock: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -52,7 +52,8 @@ class Steering:
             return
         content_id = uuid.uuid4().hex
         waiting = {name: task for name, task in chat.tasks.items() if name.startswith(_TASK)}
-        # A model wrote the prompt of a subagent: no context that is mentioned there is read.
+        # In the chat of a subagent, contexts are never read, because it is a model that writes its prompts. Only the
+        # text of the message is added.
         if message and not chat.parent and (waiting or contexts or find_mentions(message)):
             work = self._read_and_add(chat, content_id, message, contexts, tuple(waiting.values()), by)
             self._tasks.start(chat, f"{_TASK}{content_id}", work)
@@ -88,7 +89,9 @@ class Steering:
 
     def _feed(self, chat: LiveChat, steered: inputs.Steered) -> None:
         """Give a message to the engine. An event of each running call is set (`steered`): a call that has been running
-        for long then stops waiting, so that the model can read the message. Subagents get the message, too."""
+        for long then stops waiting, so that the model can read the message. The event is cleared when the messages are
+        taken back. Subagents get the message, too."""
+        # With `late`, the engine ignores the message if the turn has ended meanwhile.
         self._chats.feed(chat, steered, late=True)
         for reporter in chat.under_way.reporters.values() if chat.under_way else ():
             if chat.state.steers:

@@ -71,10 +71,16 @@ class AnthropicProvider:
     """A provider plug for the Messages API. See `base.Provider` and the other protocols there."""
 
     name: str = "anthropic"
+    """The name that users write before the model: `anthropic/MODEL`."""
     label: str = "Anthropic"
+    """The name that people know."""
     key_variable: str = KEY_VARIABLE
+    """The environment variable where the vendor's own tools look for the key."""
     rank: int | None = 10
+    """The lower the number, the earlier this provider is asked for the default model. With None, its models never
+    become the default model by themselves."""
     time_limits: TimeLimits = TIME_LIMITS
+    """How long to wait for a connection and for the next data, unless the configuration says something else."""
     priced_as: str = "anthropic"
     """The provider whose prices count, by its name in the table of prices; "" for none."""
     make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client

@@ -39,8 +39,9 @@ class Provider(Protocol):
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the models that could answer now, the best first. Return none when this provider cannot be used here:
         there is no key or no server, or a package is not installed. This sends requests only to this machine, takes at
-        most half a second, and never raises an error. Only a gateway knows which models each of its users has: its
-        provider asks it, and waits for at most three seconds."""
+        most half a second, and never raises an error. Only a model gateway, a server that passes requests on
+        to vendors, knows which models each of its users has: its provider asks it, and waits for at most three
+        seconds."""
         ...
 
     def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:

@@ -47,7 +47,9 @@ class BedrockProvider:
 
     name = "bedrock"
     label = _LABEL
+    # The environment variable where the vendor's own tools look for the key.
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"
+    # The lower the number, the earlier this provider is asked for the default model.
     rank = 18
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Asks a gateway (LiteLLM Proxy) which models a user may use, what they cost, and how large the user's budget is.
+"""Asks a model gateway (LiteLLM Proxy) which models a user may use, what they cost, and how large the user's budget is.
 
 The answers are remembered, because clients ask for the models often. It must not send a request to a model: `hub` does.
 """

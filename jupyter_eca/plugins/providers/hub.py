@@ -1,4 +1,5 @@
-"""The provider of an institution's gateway for models, which is LiteLLM Proxy, usually as a service of a JupyterHub.
+"""The provider of an institution's model gateway, which is LiteLLM Proxy, usually as a service of a JupyterHub. A model
+gateway sends the requests of all users to the vendors of models with the keys of the institution.
 
 The variables of the environment say where it is, so users set up nothing: `JUPYTER_ECA_GATEWAY_URL`, where the key is
 the token of the user's own server (`JUPYTERHUB_API_TOKEN`), or `LITELLM_API_BASE` and `LITELLM_API_KEY`, which
@@ -58,18 +59,25 @@ class HubProvider:
     """The provider plug. See `base.Provider` and the other protocols there."""
 
     name: str = "hub"
+    """The name that users write before the model: `hub/MODEL`."""
     label: str = _LABEL
+    """The name that people know."""
     _messages: AnthropicProvider = field(
         default_factory=lambda: AnthropicProvider("hub-messages", _LABEL, "", None, priced_as="")
     )
+    """Sends the requests to models of Claude, with the Messages API. It has no rank, because it is not listed
+    itself."""
     _responses: OpenAIProvider = field(
         default_factory=lambda: OpenAIProvider("hub", RESPONSES_API, {}, None, _LABEL, "")
     )
+    """Sends the requests to all other models, with the Responses API."""
     _models: GatewayModels = field(default_factory=GatewayModels)
+    """The models that the gateway lists, as they were last fetched."""
 
     @property
     def rank(self) -> int | None:
-        """The institution's models come before all others. Without a gateway, this provider is not listed."""
+        """The number by which the default model is chosen: the lowest is asked first, so the institution's models come
+        before all others. Without a gateway, this provider has none and is not listed."""
         return 5 if _find_variable() else None
 
     @property

@@ -363,8 +363,11 @@ class LocalProvider:
     """The provider plug. See `base.Provider`."""
 
     name = "local"
+    # The lower the number, the earlier this provider is asked for the default model.
     rank = 30
+    # All its models cost nothing.
     free = True
+    # What answers in place of a real model. The report of `doctor` begins a sentence with this text.
     stand_in = "A small model"
 
     def __init__(self) -> None:

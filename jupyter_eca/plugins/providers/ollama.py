@@ -44,7 +44,9 @@ class OllamaProvider:
     """The provider plug. See `base.Provider`."""
 
     name = "ollama"
+    # The lower the number, the earlier this provider is asked for the default model.
     rank = 20
+    # Its models cost nothing, because they run on this machine. `stream` knows the exceptions.
     free = True
 
     def find_address(self, settings: ProviderConfig) -> str:

@@ -105,14 +105,20 @@ class OpenAIProvider:
     """A provider plug for one of the two APIs. See `base.Provider` and the other protocols there."""
 
     name: str
+    """The name of the plug. Users write the names in `presets`, or their own, before the model."""
     api: OpenAIApi
     """The API that its servers speak."""
     presets: Mapping[str, Preset]
     """The known providers that speak this API, by name."""
     rank: int | None
+    """The lower the number, the earlier this provider is asked for the default model. With None, its models never
+    become the default model by themselves."""
     label: str = "OpenAI"
+    """The name that people know."""
     key_variable: str = "OPENAI_API_KEY"
+    """The environment variable where the vendor's own tools look for the key."""
     time_limits: TimeLimits = TIME_LIMITS
+    """How long to wait for a connection and for the next data, unless the configuration says something else."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models, and those that a server on this machine lists; none without a needed key."""

@@ -19,10 +19,13 @@ to the configuration's folder), and is named `scripted/NAME`. The file is one JS
 
 The first rule that matches answers. After an error with a temporary status (429, 500 and more) the request is sent
 again, if the reply has nothing before the error. `message` rules are for replies to a user, `result` rules for replies
-to a tool. With `"window": N` beside the rules, the model has a context window of N tokens with four characters each,
-and refuses a longer request. In texts and arguments `{message}` is the last user message, `{result}` the last tool
-result, and `$name` a named group of the rule's regex. The last user message is the question together with all that was
-added to it, such as the contents of a file that it names: `^` and `$` in a regex are the ends of this whole text.
+to a tool. A rule with both is for replies to a tool, and its `message` must match the message before.
+
+With `"window": N` beside the rules, the model has a context window of N tokens with four characters each, and refuses a
+longer request. In texts and arguments `{message}` is the last user message, `{result}` the last tool result, and
+`$name` a named group of the rule's regex. The last user message is the question together with all that was added to it,
+such as the contents of a file that it names: `^` and `$` in a regex are the ends of this whole text. If several texts
+come after the last reply, the last of these counts.
 """
 
 from __future__ import annotations
@@ -222,8 +225,11 @@ class ScriptedProvider:
     """The provider plug. See `base.Provider`."""
 
     name = "scripted"
+    # Its models never become the default model by themselves.
     rank = None
+    # All its models cost nothing.
     free = True
+    # What answers in place of a real model. The report of `doctor` begins a sentence with this text.
     stand_in = "A script"
 
     def __init__(self) -> None:

@@ -46,7 +46,9 @@ class VertexProvider:
 
     name = "vertex"
     label = _LABEL
+    # The environment variable in which the key is looked for.
     key_variable = "VERTEX_API_KEY"
+    # The lower the number, the earlier this provider is asked for the default model.
     rank = 19
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:

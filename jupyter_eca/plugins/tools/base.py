@@ -141,7 +141,7 @@ class ToolContext:
     announced: ToolCallDetails | None = None
     """The details that the user saw before the call was approved."""
     earlier_calls: tuple[ToolCallDetails, ...] = ()
-    """For a preview: the details of the calls before this one in the same answer."""
+    """For a preview: the details of the calls before this one in the same reply. None of them has run yet."""
     from_cell: bool = False
     """Whether a cell of the kernel waits for the answer, because the user has asked in it with `%%eca`."""
     can_run_cells: bool = False

@@ -4,7 +4,8 @@
 
 The user sees a change before it is approved. A checkpoint is made before the change, so that it can be undone, and the
 notebook is read back after it, so that the model learns what is really there. This module must not compute the notebook
-after a change: `workspace/notebooks/cell_changes.py` does. `cell_preview` is for plan mode.
+after a change: `workspace/notebooks/cell_changes.py` does. In plan mode, in which nothing may be changed, the tool of
+the module `cell_preview` proposes changes instead.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ async def notebook_edit_cell(
     return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
+# It is not `revertible`: everything that such a tool changes is in its preview, and the outputs of a cell are not.
 @tool(
     makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
@@ -181,6 +183,7 @@ def plan_insert(
         index = cell_changes.find_number(document, anchor)
     id = cell_changes.make_cell_id(document, f"{context.chat}:{context.call}")
     if cell_type is CellType.CODE:
+        # In some notebooks, a cell that begins with no magic is a prompt. There, `as_code` adds the magic for code.
         source = as_code(source, choose_default_kind(document.language))
     new_cell = NewCell(id=id, cell_type=cell_type, source=_normalize_line_ends(source))
     return InsertCell(index=index, cell=new_cell, after=anchor)
@@ -210,6 +213,7 @@ def plan_edit(
                 f"{cell_changes.describe_cell(document, current.id)}\n",
                 "Copy from this as it is, with enough around it to be unique.",
             ) from None
+    # A cell that is code stays code, also if a cell without a magic is a prompt in this notebook. A prompt stays one.
     default_kind = choose_default_kind(document.language)
     if current.cell_type is CellType.CODE and not is_prompt(current.source, default_kind):
         expected = as_code(expected, default_kind)
@@ -253,9 +257,12 @@ async def _preview(
         raise ToolError("The arguments do not fit.") from error
     fields = {name: getattr(model, name) for name in type(model).model_fields if name != "path"}
     document = await read_notebook(context, arguments.get("path", ""))
+    # All calls of a reply are previewed before the first one runs. `before` is the notebook as it will be when the
+    # earlier calls of this reply have run.
     before = apply_earlier_calls(context, document)
     if context.earlier_calls and "cell" in fields:
-        # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
+        # The model has taken cell numbers from the notebook as it is now, so a number is looked up there. If that
+        # fails, for example because an earlier call inserts the cell, the number is looked up in `before`.
         with suppress(ToolError):
             fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
     change = plan(context, before, **fields)
@@ -278,7 +285,9 @@ async def _make_approved_change(
 ) -> ToolResult:
     """Make the change that the user has approved: in the notebook that was shown, and only if the cell is still as it
     was shown. It is not computed again, because a number may now mean another cell, and another notebook may be active.
-    A change that nobody had to approve is computed now."""
+    There are two exceptions. If only earlier calls of this turn have changed the cell since, the change is computed
+    from its current source. A change that nobody had to approve is computed now."""
+    # The preview that the user has approved; None if nobody had to approve the call.
     announced = context.announced
     if isinstance(announced, FileChangeDetails) and announced.cells:
         document = await get_notebooks(context).read(announced.path)
@@ -294,6 +303,8 @@ async def _make_approved_change(
     require_known(context, document, change, partly=_is_partial(arguments))
     change = cell_changes.update_index(document, change)
     expected = cell_changes.apply(document, change)
+    # A Markdown cell may load content, such as an image, from an address as soon as it is shown. The change is refused
+    # if it loads something that the preview did not name.
     check_loaded(context, cell_changes.find_loaded_content(document, expected))
     after = await run_to_end(checkpoint_and_apply(context, document, (change,)))
     for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
@@ -337,7 +348,7 @@ def require_known(
 async def _has_changed_by_earlier_calls(
     context: ToolContext, document: NotebookDocument, change: cell_changes.Change
 ) -> bool:
-    """Return whether the cell differs from what was shown, but only because of earlier calls of this turn. All calls of
+    """Return whether the cell differs from what was shown, and only because of earlier calls of this turn. All calls of
     a reply are shown before the first one runs."""
     if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
         return False
@@ -356,6 +367,7 @@ async def checkpoint_and_apply(
     Raises: ToolError when nothing was changed. It has the sources that the cells have now.
     """
     path, keeper, expected = document.path, context.keeper, document
+    # With the setting `notebook.markCells`, the metadata of a cell says that the assistant has written in it.
     if context.marks_cells:
         changes = [
             change.model_copy(update={"marks": True}) if isinstance(change, InsertCell | EditCell) else change
@@ -378,6 +390,7 @@ async def checkpoint_and_apply(
         if not any(is_applied(after, expected, change) for change in changes):
             if keeper is not None:
                 for number, _ in checkpoints:
+                    # None deletes the checkpoint, because nothing was changed.
                     await keeper.record_sources(number, None)
             raise ToolError(f"{error} Nothing was changed.{_describe_now(context, after, changes)}") from error
     if keeper is not None:

@@ -210,7 +210,7 @@ def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str 
 
 
 def apply_earlier_calls(context: ToolContext, document: NotebookDocument) -> NotebookDocument:
-    """Return the notebook as the calls before this one in the same answer would leave it."""
+    """Return the notebook as it will be when the calls before this one in the same reply have run."""
     changes = (
         change
         for details in context.earlier_calls
@@ -282,7 +282,8 @@ def get_notebooks(context: ToolContext) -> Notebooks:
 
 
 def check_loaded(context: ToolContext, loads: str | None) -> None:
-    """Check that what the changed cells load was shown to whoever approved the call. Raises: ToolError."""
+    """Check that the preview of the call named all that the changed cells load from elsewhere as soon as they are
+    shown, such as images. `loads` is this in words; None for nothing. Raises: ToolError."""
     shown = context.announced.loads if isinstance(context.announced, FileChangeDetails) else None
     if loads and loads != shown:
         raise ToolError(

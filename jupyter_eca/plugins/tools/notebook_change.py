@@ -74,10 +74,13 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
     approval. Raises: ToolError."""
     values = validate(notebook_change.arguments, arguments)
     document = await read_notebook(context, values["path"])
+    # All calls of a reply are previewed before the first one runs. `before` is the notebook as it will be when the
+    # earlier calls of this reply have run.
     before = apply_earlier_calls(context, document)
     steps: Sequence[ChangeStep] = values["changes"]
     if context.earlier_calls and steps:
-        # A number means the cell that has it now, unless the call only works once the earlier ones have been made.
+        # The model has taken cell numbers from the notebook as it is now, so a number is looked up there. If that
+        # fails, for example because an earlier call inserts the cell, the number is looked up in `before`.
         with suppress(ToolError):
             steps = name_cells(context, document, steps)
     return await _plan(context, before, document, steps, run=values["run"], preview=values["preview"])

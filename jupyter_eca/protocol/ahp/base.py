@@ -28,8 +28,8 @@ class AhpModel(Model):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
-        """Parse JSON by the names of the protocol alone. The JSON of a client is also applied to states as it is, so a
-        field under its name in Python must not count: it would be checked here, and missing there.
+        """Parse JSON by the names of the protocol alone. A client that sends `turn_id` in place of `turnId` must be
+        refused: its JSON is also applied to states as it is, and these read only `turnId`.
 
         Raises: pydantic.ValidationError.
         """

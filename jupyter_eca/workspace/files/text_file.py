@@ -102,7 +102,7 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
     the first to the last line that differs, with three lines around it, and the line numbers in the headers are
     corrected."""
     shorter = min(len(before), len(after))
-    # The numbers of equal lines at the beginning and at the end.
+    # How many lines are equal at the beginning, and how many at the end.
     head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     tail = next((index for index in range(shorter - head) if before[-1 - index] != after[-1 - index]), shorter - head)
     skipped, skipped_end = max(0, head - 3), max(0, tail - 3)

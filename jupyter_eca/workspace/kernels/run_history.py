@@ -26,8 +26,9 @@ HISTORY_EXPRESSION: Final = (
 defines no name in the kernel. The age of the process comes from psutil, which every ipykernel has."""
 
 PRINT_HISTORY: Final = f"print({HISTORY_EXPRESSION})"
-"""Code that prints the history. A waiting cell recognizes it, and answers without running it as code of the
-assistant."""
+"""Code that prints the history. While a `%%eca` cell runs, its kernel runs nothing else. So this code is sent to that
+cell, which runs code of the assistant while it waits for the answer. The cell recognizes this text and returns the
+history, but does not show or save it as code that the assistant ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class KernelHistory:
     """What has run in a kernel since its process started."""
 
     age_seconds: float
-    """How long ago the process started."""
+    """How long ago the process started, when the kernel was asked."""
     ran: Mapping[int, str]
     """The digest of the source of each execution, by execution count. See `make_digest`."""
     is_complete: bool = True
@@ -67,7 +68,8 @@ def parse_history(text: str) -> KernelHistory | None:
 
 
 def read_count(language: str, reply: Mapping[str, Any]) -> KernelCount | None:
-    """Read the count in the reply to a silent request; None when the reply has no count. A silent request is not
-    counted itself. The R kernel gives the count of the next execution, so 1 is subtracted."""
+    """Read the count of a kernel of another language than Python, in its reply to a silent request; None when the reply
+    has no count. A silent request is not counted itself. The R kernel gives the count of the next execution, so 1 is
+    subtracted."""
     count = reply.get("execution_count")
     return KernelCount(count - (language == "r")) if isinstance(count, int) else None

@@ -16,7 +16,7 @@ export type Button = readonly [label: string, act: () => void];
 export interface ErrorBarContent {
   /** The sentence above the buttons. */
   readonly text?: string | undefined;
-  /** The code that the user can copy, behind the sentence. */
+  /** The code that the user can copy, after the sentence. */
   readonly code?: string | undefined;
   readonly buttons: readonly Button[];
 }

@@ -57,7 +57,7 @@ export interface PanelParts {
   readonly preferences: PreferenceStore;
   /** Opens the settings of the assistant, at a section if one is named. */
   readonly openSettings: (section?: string) => void;
-  /** Lab's dialogs and functions for files; undefined where the page has none. */
+  /** Lab's document manager, with which files are opened and attached; undefined on a page without one. */
   readonly documentManager: IDocumentManager | undefined;
 }
 
@@ -78,11 +78,11 @@ export class AssistantPanel extends ReactWidget {
   readonly env: Env;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences: PreferenceStore;
-  /** Opens documents in Lab; undefined where the page has none. */
+  /** Lab's document manager, with which files are opened and attached; undefined on a page without one. */
   readonly documentManager: IDocumentManager | undefined;
   /** Brings the panel to the front. */
   private readonly reveal: () => void;
-  /** Shows the chat of the active notebook. */
+  /** Shows the chat of a notebook when the notebook becomes active, unless the user keeps one chat (`pinChat`). */
   private readonly follower: NotebookFollower;
   /** Disconnects the panel from the notebooks and the preferences. */
   private readonly stopFollowing: () => void;
@@ -111,7 +111,8 @@ export class AssistantPanel extends ReactWidget {
     };
     const openPath = (path: string): void => void lab.openPath(path);
     const codeTools = {
-      // The place is computed at each use, because the user goes from cell to cell.
+      // Where the buttons of a block of code insert the code: at the active cell. It is looked up at each use, because
+      // the user goes from cell to cell.
       get target() {
         return findCodeTarget(tracker);
       }
@@ -152,6 +153,7 @@ export class AssistantPanel extends ReactWidget {
         firstLink = undefined;
         return opened;
       },
+      // Says why the server cannot be reached.
       findOutage: () => findOutage(settings),
       ...(initialChat !== undefined && { initialChat }),
       createId: () => UUID.uuid4(),
@@ -179,6 +181,7 @@ export class AssistantPanel extends ReactWidget {
       storage,
       this.drafts,
       this.surroundings.findNotebook,
+      // Whether the panel keeps its chat when another notebook becomes active.
       () => preferences.current().pinChat
     );
     const follow = (): void => void this.follower.follow();

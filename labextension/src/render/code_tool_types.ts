@@ -10,7 +10,7 @@ export interface CodeTools {
   readonly target: CodeTarget | undefined;
 }
 
-/** The active cell of a notebook, as the place for a block of code. */
+/** The active cell of a notebook, at which a block of code can be inserted. */
 export interface CodeTarget {
   /** Inserts the code in a new cell, without running it. */
   readonly insertBelow: (code: string) => void;

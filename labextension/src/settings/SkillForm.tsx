@@ -114,6 +114,8 @@ export function readSkill(getField: (name: string) => string, old?: SkillEntry):
     name: getField('name').trim(),
     description: getField('description').trim(),
     body: getField('body'),
+    // With the digest of the text that the user has seen, the server refuses to overwrite a file that has changed since.
+    // A skill without a digest cannot be changed.
     ...(old === undefined
       ? { scope: getField('scope') === 'global' ? 'global' : 'workspace' }
       : old.digest !== undefined && { old: { file: old.file, digest: old.digest } })

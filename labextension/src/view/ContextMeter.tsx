@@ -31,6 +31,7 @@ const NEARLY_FULL = 0.8;
 /** The meter, and the box that it opens. If the size of the window is not known, it shows only the tokens. */
 export function ContextMeter({ usage, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
+  // The box itself gets the focus when it opens.
   const { open, setOpen, close, frame } = usePopup('[role=dialog]');
   const limit = usage.limit?.context ?? 0;
   const used = formatCount(usage.sessionTokens);
@@ -105,7 +106,7 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
  * box opens. It is undefined until it has arrived, and while the box is closed.
  */
 function useNextEstimate(estimate: Props['estimate'], open: boolean): Estimate | undefined {
-  // `estimate` is another function at each drawing. In a React ref it does not restart the effect.
+  // `estimate` is another function at each render. In a React ref it does not restart the effect.
   const latest = React.useRef(estimate);
   latest.current = estimate;
   const [nextEstimate, setNextEstimate] = React.useState<Estimate>();

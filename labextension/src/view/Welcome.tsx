@@ -62,8 +62,9 @@ export function Welcome(props: Props): React.ReactElement {
   const [isModelFound, setModelFound] = React.useState(false);
   /** The result for the key that works. */
   const [keyResult, setKeyResult] = React.useState<KeyResult>();
-  // The small model runs inside Jupyter and needs no key.
+  // The small model runs inside Jupyter and needs no key. The first steps offer it to users without another model.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
+  // The only model may be the small model, which does not replace the first steps (`FirstRun`).
   const mayNeedFirstSteps = configured && models.length <= 1;
   React.useEffect(() => {
     if (mayNeedFirstSteps) {

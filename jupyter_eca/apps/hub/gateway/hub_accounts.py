@@ -1,4 +1,4 @@
-"""Who may use a gateway for models, and how much: the users of a JupyterHub, their limits, and what they have spent.
+"""Decides who may use a model gateway, and how much: the users of a JupyterHub, their limits, and what they have spent.
 
 Callers show their own tokens of the Hub, and the Hub says whose they are. `limits.json` has the limits, and is read
 again when it changes. The ledger is a table in an SQLite file, so it survives a restart, and several processes of one

@@ -1,4 +1,5 @@
-"""Connects LiteLLM Proxy with `hub_accounts`: LiteLLM asks it about each request, and tells it what each answer cost.
+"""Connects LiteLLM Proxy, the model gateway of a JupyterHub, with `hub_accounts`: LiteLLM asks `hub_accounts` about
+each request, and reports to it what each answer cost.
 
 `litellm_config.yaml` names `user_api_key_auth` and `spending`.
 """

@@ -1,4 +1,5 @@
-"""The part of a JupyterHub's configuration that starts the gateway. Add to `jupyterhub_config.py`:
+"""The part of a JupyterHub's configuration that starts the model gateway: LiteLLM Proxy, which sends the requests of
+all users to the vendors of models with the keys of the institution. Add to `jupyterhub_config.py`:
 
     load_subconfig("/srv/gateway/jupyterhub_gateway.py")
 
@@ -22,7 +23,8 @@ host, _, port = ADDRESS.rpartition("//")[2].rpartition(":")
 c.JupyterHub.services.append(
     {
         "name": "llm",
-        # No `url`: the Hub would wait for it, and end after some seconds, which is less than LiteLLM needs to start.
+        # There is no `url` here. With a `url`, the Hub would wait for the service, and stop itself if it is not ready
+        # after some seconds. LiteLLM needs longer to start.
         "cwd": str(FOLDER),
         "command": [LITELLM, "--config", str(FOLDER / "litellm_config.yaml"), "--host", host, "--port", port],
         "environment": {
@@ -35,7 +37,9 @@ c.JupyterHub.services.append(
     }
 )
 
-# Everybody may use the gateway, and so may the token that each user's server has.
+# Everybody may use the gateway, and so may the token that each user's server has. A role that is set here replaces the
+# Hub's own role of this name, so its default scopes are repeated: `self`, and the first two of `server`. With
+# `read:users:groups!user`, the gateway learns the groups of the user, because limits can be set for groups.
 c.JupyterHub.load_roles.append({"name": "user", "scopes": ["self", "access:services!service=llm"]})
 c.JupyterHub.load_roles.append(
     {

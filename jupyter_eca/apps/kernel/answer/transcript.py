@@ -233,7 +233,7 @@ class CellTranscript:
         self.failure: TurnFailure | None = None
         """Why the turn failed; None if it did not fail."""
         self.is_plan = False
-        """Whether the answer is a plan, which `%eca go` carries out."""
+        """Whether the answer is a plan of plan mode, which `%eca go` carries out."""
         self.names_people = True
         """Whether the text names the people who have approved or rejected calls. If the user wants the answer to be
         recorded, it names nobody, because the text must be the same whenever the answer is replayed."""
@@ -355,8 +355,8 @@ class CellTranscript:
 
     @property
     def pictures(self) -> list[ImageContent]:
-        """The pictures, without those that the page shows already. Some of those have come a second time, in the result
-        of the subagent whose code has shown them."""
+        """The pictures, without those that the page shows already. A picture of a subagent's code may come twice: from
+        the code, and in the subagent's result, where no code belongs to it. So pictures are compared by their data."""
         transcripts = (self, *(call.subagent for call in self.calls if call.subagent is not None))
         found = [part for transcript in transcripts for part in transcript.parts if isinstance(part, Picture)]
         on_page = {part.image.base64 for part in found if part.code in self.shown_code}
@@ -399,13 +399,14 @@ class CellTranscript:
 
     @property
     def shows_plan_advice(self) -> bool:
-        """Whether the answer ends with advice on how to carry out the plan. The answer of a `/` command does not."""
+        """Whether the answer ends with advice on how to carry out the plan of plan mode. The answer of a `/` command
+        does not."""
         return self.is_plan and self.outcome is Outcome.COMPLETED and not self._command
 
     @property
     def task_list(self) -> TaskDetails | None:
-        """The list of tasks after the last call that changed it; None if there is none. It is shown once, at the
-        end."""
+        """The tasks of the model, as they are after the last call that changed them; None if there are none. They are
+        shown once, at the end."""
         return next((call.details for call in reversed(self.calls) if isinstance(call.details, TaskDetails)), None)
 
 
@@ -421,8 +422,8 @@ def _as_markdown(part: Part, command: str, *, final: bool) -> str:
         case AnswerText(text=text) if command:
             return tool_details.as_folded_markdown(text, f"/{command}")
         case AnswerText(text=text):
-            # The remark is shown as a quote, and must not have blocks of code. To make a block inert, blank lines are
-            # needed around it, and a quote has none.
+            # The remark is shown as a quote, and must not have blocks of code. A block of code is inert (shown as text,
+            # and never as HTML that loads or does something) only with blank lines around it, and a quote has none.
             return "\n".join(f"> {line}" for line in as_inert_prose(text).strip().splitlines())
         case Reasoning(text=text, duration_ms=took):
             # A time of less than a tenth of a second is not shown.

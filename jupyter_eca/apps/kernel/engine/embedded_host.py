@@ -37,11 +37,15 @@ class EmbeddedDoor:
     sees_all_chats = False
     # Events do not say who caused them, because only one person uses this host.
     names_people = False
+    # A client of this kernel may do everything, because the kernel is its user's own.
     access = FULL_ACCESS
     # The host has the rights of this kernel, so the user of the kernel may trust folders.
     may_trust_folders = True
+    # The workspace is the folder in which the kernel runs.
     client_chooses_folders = False
+    # Opens pages for a sign-in in the user's browser, which is on this machine.
     browser = Loopback()
+    # The id by which a Jupyter server knows this kernel is not known here.
     kernel_id = None
 
     def __init__(self, folder: Path, shell: Any) -> None:

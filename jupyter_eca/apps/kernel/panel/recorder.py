@@ -1,4 +1,5 @@
-"""Owns the recorder of a panel, which decides when the record of the chat (`record`) is written into the notebook.
+"""Owns the recorder of a panel, which decides when the record of the chat is written into the notebook. The record is
+the chat as text (`record`), for readers of the saved notebook who have no kernel.
 
 `make_bridge` is here too, so that `widget` imports all that a connected page needs with this one module. The imports
 take a second (pydantic). So `widget` imports it when the first page connects, and not earlier.
@@ -27,8 +28,8 @@ _GROWTH: Final = 2
 # The characters of texts after which it is written for the first time.
 _FIRST_SIZE: Final = 500
 
-# Seconds from the end of a turn until the record is written. In a replay many turns end within this time, and the
-# record is written only once for them.
+# Seconds from the end of a turn until the record is written. When a page opens a chat, all its turns are sent again.
+# Many of them end within this time, and the record is written only once for them.
 _DELAY: Final = 0.2
 
 
@@ -50,11 +51,12 @@ class Recorder:
         self._timer: asyncio.TimerHandle | None = None  # writes the record in a moment; None if that is not planned
 
     def add_page_message(self, method: str, params: Any) -> None:
-        """Add a message to the record."""
+        """Add a message of the page to the record."""
         self.record.add_page_message(method, params)
 
     def add_engine_message(self, method: str, params: Any) -> None:
-        """Add a message to the record. Write the record if it has grown enough, or if a turn has ended."""
+        """Add a message of the engine to the record. Write the record if it has grown enough, or if a turn has
+        ended."""
         record = self.record
         record.add_engine_message(method, params)
         if record.ended_turns != self._ended_turns:

@@ -39,7 +39,8 @@ async def write(session: EcaSession, params: wire.AgentsWriteParams) -> wire.Wri
 
 
 async def remove(session: EcaSession, params: wire.SeenFile) -> Done:
-    """Remove the file of an agent. Raises: RemoteError, LocalError, ConfigError."""
+    """Remove the file of an agent. `params` has the file, and a digest of the text that the user has seen. Raises:
+    RemoteError, LocalError, ConfigError."""
     check_may_change_config(session)
     host = session.host
     await host.folder_trust.keep_trust_during(

@@ -1,5 +1,7 @@
-"""Owns the methods of ECA on files that the user writes for the assistant: list, preview, write and remove skills, and
-read and write such a file as it is. A change takes effect immediately. Its neighbour `agents` does the same for agents.
+"""Owns the methods of ECA on own files. These are the files that the user writes for the assistant: the configuration
+files, and the Markdown files of agents and skills. The methods list, preview, write and remove skills, and read and
+write the whole text of any own file. A change takes effect immediately. The neighbour `agents` writes and removes
+agents.
 
 It must not know the format of the files: `host/operations/` does.
 """
@@ -33,8 +35,8 @@ async def list_skills(session: EcaSession, _params: Model) -> wire.SkillsListRes
 async def preview_skill(session: EcaSession, params: wire.SkillsPreviewParams) -> wire.SkillsPreviewResult:
     """Return the text that the model gets when it loads a skill.
 
-    A skill of the user's own may include files and variables, so only a client of the user's may see its text. Raises:
-    RemoteError, LocalError.
+    The text may contain values of files and environment variables that the skill names. So code in a cell must not
+    read it: only clients that may change the configuration may. Raises: RemoteError, LocalError.
     """
     check_may_change_config(session)
     text = await skill_commands.preview(session.host, params.name)
@@ -55,7 +57,8 @@ async def write_skill(session: EcaSession, params: wire.SkillsWriteParams) -> wi
 
 
 async def remove_skill(session: EcaSession, params: wire.SeenFile) -> Done:
-    """Remove the file of a skill. Raises: RemoteError, LocalError, ConfigError."""
+    """Remove the file of a skill. `params` has the file, and a digest of the text that the user has seen. Raises:
+    RemoteError, LocalError, ConfigError."""
     check_may_change_config(session)
     host = session.host
     await host.folder_trust.keep_trust_during(
@@ -65,7 +68,7 @@ async def remove_skill(session: EcaSession, params: wire.SeenFile) -> Done:
 
 
 async def read_file(session: EcaSession, params: wire.OwnFileParams) -> wire.OwnFile:
-    """Return the text of a file of the user's. It may contain keys, so code in a cell must not read it this way.
+    """Return the text of an own file. It may contain keys, so code in a cell must not read it this way.
 
     Raises: RemoteError, LocalError.
     """
@@ -75,12 +78,13 @@ async def read_file(session: EcaSession, params: wire.OwnFileParams) -> wire.Own
 
 
 async def write_file(session: EcaSession, params: wire.OwnFilesWriteParams) -> wire.OwnFile:
-    """Replace the text of a file of the user's. Raises: RemoteError, LocalError, ConfigError."""
+    """Replace the text of an own file. Raises: RemoteError, LocalError, ConfigError."""
     check_may_change_config(session)
     host = session.host
     written = await host.folder_trust.keep_trust_during(
         partial(own_files.write_own_file, host.config, find_config_sources(host), params)
     )
+    # The file may be a configuration file or that of an agent. Skills are read whenever they are needed.
     await host.reload()
     return written
 

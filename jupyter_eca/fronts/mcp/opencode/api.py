@@ -77,8 +77,8 @@ class OpenCodeApi:
         *,
         without_timeout: bool = False,
     ) -> Any:
-        """Send one request, and return the JSON of its response; None if the response is empty. `parameters` are those
-        of the query, without the empty ones. Raises: RefusedCall."""
+        """Send one request, and return the JSON of its response; None if the response is empty. `parameters` go
+        into the query; empty ones are left out. Raises: RefusedCall."""
         options: dict[str, Any] = {"timeout": None} if without_timeout else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:

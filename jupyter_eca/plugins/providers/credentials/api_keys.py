@@ -33,8 +33,8 @@ class ApiKey:
     source: Literal["config", "login", "env"] | None = None
     """Where the key is from, None for no key."""
     variable: str | None = None
-    """The environment variable that has the key. If the key is not from the environment, the variable that is looked up
-    first. None if no variable is looked up."""
+    """The environment variable that has the key. If the key is not from the environment, the first of the variables in
+    which it could be. None if the provider needs no key, or has one in the configuration."""
 
 
 def find_key(
@@ -57,7 +57,8 @@ def find_key(
     names = list_variables(name, plug, settings, extra_variable)
     if login is not None and settings.url in {None, login.url}:
         return ApiKey(_with_key(settings, login.key, login.url), "login", names[0])
-    # If a project names another URL, no variable is looked up: the file of the project must name the variable too.
+    # The file of a project may name another URL. Then a key of the environment is not sent there by itself: the file
+    # must ask for it with `"key": "${env:NAME}"`.
     for candidate in () if settings.foreign_address else names:
         if value := read_variable(candidate).strip():
             return ApiKey(_with_key(settings, value, settings.url), "env", candidate)

@@ -21,7 +21,7 @@ def describe_source(source: Mapping[str, Any]) -> str:
             title = source.get("title")
             return make_link(title if isinstance(title, str) else "", url)
         case {"document_title": str(title), "start_page_number": int(first), "end_page_number": int(end)}:
-            # The end in the API is the page after the last one.
+            # In the API of Anthropic, `end_page_number` is the page after the last one.
             pages = f"p. {first}" if end - 1 <= first else f"pp. {first}-{end - 1}"
             return f"[{_plain(title)}, {pages}]"
         case {"document_title": str(title)}:

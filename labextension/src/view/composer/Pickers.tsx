@@ -28,7 +28,7 @@ interface Props {
   readonly outsideAgents: readonly string[];
   /** The options of the outside agent of the chat. */
   readonly agentOptions: readonly AgentOption[];
-  /** The values of options that the user has chosen and that the agent has not taken yet, by the ids of the options. */
+  /** The values of options that the user has chosen and the agent has not confirmed yet, by the ids of the options. */
   readonly chosenOptions: Readonly<Record<string, string>>;
   /** Called with the id and the value of an option that the user has chosen. */
   readonly onChooseOption: (option: string, value: string) => void;

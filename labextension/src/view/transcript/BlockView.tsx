@@ -1,5 +1,6 @@
 /**
- * Draws one block of a transcript: a message, an answer, reasoning, a tool call, an image, a link, a hook or a flag.
+ * Draws one block of a transcript: a message, an answer, a message of the server, a failure, reasoning, a tool call, an
+ * image, a link, a hook or a flag. A flag is a named mark that the user sets in a chat.
  *
  * It only chooses the view for the kind of the block. The list of blocks is `Transcript.tsx`.
  */
@@ -22,7 +23,7 @@ import { Picture } from '../common/Picture';
 import { ToolCard } from '../tools/ToolCard';
 import { UserActions, UserMessage } from './UserMessage';
 
-/** The functions that the buttons of all blocks call. */
+/** The functions that the buttons of all blocks call, and the id of the chat, which they need. */
 export type BlockActions = DecisionActions & UserActions & Pick<FailureActions, 'onChooseModel' | 'onChooseAgent'>;
 
 type Props = BlockActions & {
@@ -137,6 +138,7 @@ function Subagent({ chatId, transcript, actions }: SubagentProps): React.ReactEl
 /** Draws the reasoning of the model, folded at first. Its line says how long the reasoning took, if that is known. */
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
   const { trans } = useEnv();
+  // Some models do not show their reasoning. When it has ended without a text, there is nothing to unfold.
   if (block.text === '' && block.ms !== undefined) {
     return null;
   }

@@ -1,6 +1,6 @@
 /**
- * Shows a message of the user that waits to be sent to the model. A steering message waits for the next request of the
- * running turn to the model, a message of the queue for the end of the turn.
+ * Shows a message of the user that waits to be sent to the model. A steering message waits until the running turn sends
+ * its next request to the model. A message of the queue waits until the turn ends.
  *
  * This module knows no session: `App.tsx` passes the function that *Take back* calls.
  */
