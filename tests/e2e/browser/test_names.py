@@ -55,7 +55,7 @@ RULES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    (example,) = re.findall(r"```python\n(from jupyter_server\.auth.*?)```", PAGE.read_text(), re.DOTALL)
     config = tmp_path_factory.mktemp("config")
     (config / "jupyter_server_config.py").write_text(example + LOGINS)
     script = tmp_path_factory.mktemp("script") / "names.json"
