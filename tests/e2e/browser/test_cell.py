@@ -101,19 +101,6 @@ def test_text_streams_in_a_click_approves_and_the_variable_is_in_the_kernel_and_
     assert "The sum is in" in saved
 
 
-def test_a_card_that_waits_out_of_sight_comes_into_view(page: Page, lab: Lab) -> None:
-    page.set_viewport_size({"width": 1280, "height": 420})
-    lines = "\n".join(f"x = {number}" for number in range(60))
-    notebook = asking(page, lab, "sight.ipynb", "%%eca\nWhat is the sum?", lines, lines)
-    # Lab goes to the last cell.
-    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    notebook.wait_for_output(1, "waits for your approval")
-    button = page.get_by_role("button", name="Approve", exact=True)
-    expect(button).to_be_in_viewport(timeout=SECONDS * 1000)
-    button.click()
-    notebook.wait_until_run(1)
-
-
 @pytest.mark.nightly
 def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "reject.ipynb", "%%eca\nWhat is the sum?", "print('total' in globals())")
