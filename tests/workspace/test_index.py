@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.workspace.files import index as indexing
+from jupyter_eca.workspace.files import listing
 from jupyter_eca.workspace.files.index import FileIndex, IndexEntry
 from jupyter_eca.workspace.files.listing import list_files
 from jupyter_eca.workspace.files.name_search import Fit, NameIndex, rate_fit
@@ -155,6 +156,13 @@ async def test_the_names_that_come_first_are_found_while_a_large_folder_is_read(
         await asyncio.to_thread(go_on.write_text, "on\n")
         assert await index.list_inside(folder) == ["early.py", "late.py"]
         assert await index.search_files("late", 10) == [str(folder / "late.py")]
+
+
+@given(names=st.lists(st.text(max_size=3)), piece=st.integers(1, 5))
+def test_names_that_are_sorted_in_pieces_are_sorted(names: list[str], piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listing, "_PIECE", piece)
+        assert listing.sort_in_pieces(names, key=len) == sorted(names, key=len)
 
 
 @pytest.mark.parametrize(

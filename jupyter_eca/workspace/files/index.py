@@ -16,7 +16,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jupyter_eca.workspace.files.listing import list_files
+from jupyter_eca.workspace.files.listing import list_files, sort_in_pieces
 from jupyter_eca.workspace.files.name_search import NameIndex
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ async def _wait_briefly(event: asyncio.Event) -> None:
 def _prepare_root(folder: Path, names: list[str]) -> _Root:
     """Prepare the names of a root for searches. The recently changed files come first, then short names before long
     ones."""
-    recent, rest = names[:RECENT], sorted(names[RECENT:], key=lambda name: (len(name), name))
-    directories = sorted(_list_parents(names), key=lambda name: (len(name), name))
+    recent, rest = names[:RECENT], sort_in_pieces(names[RECENT:], key=lambda name: (len(name), name))
+    directories = sort_in_pieces(list(_list_parents(names)), key=lambda name: (len(name), name))
     return _Root(folder, names, NameIndex((*recent, *rest)), NameIndex(directories))
 
 

@@ -11,7 +11,9 @@ import asyncio
 import os
 import shutil
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from heapq import merge
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.errors import ToolError
@@ -24,11 +26,16 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
+T = TypeVar("T")
+
 # The largest number of files that are listed. A home folder may have millions; the others are not found by name.
 MAX_FILES: Final = 200_000
 
 # Bytes of output that are read from ripgrep or git. This allows a hundred for each file.
 _MAX_OUTPUT = MAX_FILES * 100
+
+# How many names are sorted at a time, in a few milliseconds.
+_PIECE = 10_000
 
 # The largest number of files that the walk in Python lists. With gitignore rules it takes a second.
 _MAX_WALKED = 20_000
@@ -118,7 +125,14 @@ def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
             changed.append((-os.lstat(f"{folder}{os.sep}{name}").st_mtime_ns, name))
         except (OSError, ValueError):
             continue
-    return [name for _, name in sorted(changed)]
+    return [name for _, name in sort_in_pieces(changed, key=itemgetter(0, 1))]
+
+
+def sort_in_pieces(items: list[T], key: Callable[[T], Any]) -> list[T]:
+    """Return the items sorted, as `sorted` does. It takes longer, but does not block other threads: `sorted` holds the
+    interpreter lock until all is sorted, which is a fifth of a second for 200,000 names."""
+    pieces = [sorted(items[at : at + _PIECE], key=key) for at in range(0, len(items), _PIECE)]
+    return list(merge(*pieces, key=key))
 
 
 def _walk(folder: Path) -> list[str]:
