@@ -89,24 +89,18 @@ async def _open_long_chat(folder: Path, events: int) -> float:
         return process_time() - began
 
 
-async def _list_many_chats(folder: Path, chats: int) -> float:
+async def _list_many_chats(folder: Path, chats: int, query: str = "") -> float:
     await fill(folder, chats, 0)
     async with desk(folder, _RULES, seconds=SECONDS) as table:
         client = await table.client()
-        await list_chats(client, "")
+        await list_chats(client, query)
         began = process_time()
-        await list_chats(client, "")
+        await list_chats(client, query)
         return process_time() - began
 
 
 async def _search_many_chats(folder: Path, chats: int) -> float:
-    await fill(folder, chats, 0)
-    async with desk(folder, _RULES, seconds=SECONDS) as table:
-        client = await table.client()
-        await list_chats(client, "mean")
-        began = process_time()
-        await list_chats(client, "mean")
-        return process_time() - began
+    return await _list_many_chats(folder, chats, "mean")
 
 
 async def _read_notebook(folder: Path, cells: int) -> float:
