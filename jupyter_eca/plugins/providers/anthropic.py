@@ -190,12 +190,13 @@ class AnthropicProvider:
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
         )
-        http = sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_on_this_machine(target.url) else None
+        mounts = DIRECT if is_on_this_machine(target.url) else {}
         options = {
             "base_url": target.url,
             "timeout": timeout,
             "max_retries": 0,  # the engine repeats requests
-            "http_client": http,
+            # A redirect would lead the key (the SDK's `x-api-key`) and the chat to an address that nobody has allowed.
+            "http_client": sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts, follow_redirects=False),
             "default_headers": UNCOMPRESSED,
         }
         return self.make_client(sdk, target, options)
@@ -230,6 +231,8 @@ def _explain(error: Exception, target: RequestTarget, time_limits: TimeLimits) -
 def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderError:
     """Return the error to show for an answer with an HTTP status that is no success."""
     headers = error.response.headers
+    if error.response.has_redirect_location:
+        return failures.explain_redirect(target, error.status_code, headers["location"])
     temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
     after = parse_retry_after(headers, time.time())
     server_message = error.api_message or (error.body if isinstance(error.body, str) else "")

@@ -244,7 +244,7 @@ class OpenAIProvider:
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
         )
-        is_local = is_on_this_machine(target.url)
+        mounts = DIRECT if is_on_this_machine(target.url) else {}
         # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to
         # others.
         is_openai = urlsplit(target.url).hostname == "api.openai.com"
@@ -254,7 +254,8 @@ class OpenAIProvider:
             base_url=target.url,
             timeout=timeout,
             max_retries=0,  # the engine repeats requests
-            http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=DIRECT) if is_local else None,
+            # A redirect would lead the key and the chat to an address that nobody has allowed.
+            http_client=sdk.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts, follow_redirects=False),
             default_headers={**UNCOMPRESSED, **no_account_headers},
         )
 
@@ -280,6 +281,8 @@ def _explain(error: Exception, target: RequestTarget, time_limits: TimeLimits) -
             return explain_connection_error(error.__cause__, target, time_limits)
         case APIStatusError():
             headers = error.response.headers
+            if error.response.has_redirect_location:
+                return failures.explain_redirect(target, error.status_code, headers["location"])
             temporary = {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
             after = parse_retry_after(headers, time.time())
             # LiteLLM writes the status into `code`, and what the error is only into `type`.

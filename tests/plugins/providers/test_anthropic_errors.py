@@ -111,6 +111,17 @@ async def test_a_page_in_place_of_events_is_not_the_api() -> None:
     assert "does not speak" in str(await failure_of(Fault(200, "<html>Log in", plain=True)))
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.asyncio
+async def test_a_redirect_leads_neither_the_key_nor_the_chat_to_another_address(status: int) -> None:
+    with LoopbackAnthropic(says("Hello.")) as other:
+        location = {"Location": f"{other.url.replace('//', '//name:word@')}/v1/messages?token=x"}
+        error = await failure_of(Fault(status, headers=location))
+    assert other.requests == []
+    assert f"leads elsewhere (status {status}), which is not followed: {other.url}/v1/messages." in str(error)
+    assert not error.retryable
+
+
 @pytest.mark.asyncio
 async def test_without_a_key_nothing_is_asked() -> None:
     with pytest.raises(ProviderError, match="Set ANTHROPIC_API_KEY"):

@@ -100,6 +100,18 @@ async def test_responses_have_a_path_of_their_own() -> None:
 
 
 @both
+@pytest.mark.parametrize("status", [302, 307, 308])
+@pytest.mark.asyncio
+async def test_a_redirect_leads_neither_the_key_nor_the_chat_to_another_address(
+    provider: OpenAIProvider, status: int
+) -> None:
+    with LoopbackOpenAI([HELLO[provider.name]]) as other:
+        error = await failure_of(provider, Fault(status, headers={"Location": f"{other.url}/v1/responses"}))
+    assert other.requests == []
+    assert f"leads elsewhere (status {status}), which is not followed: {other.url}/v1/responses." in str(error)
+
+
+@both
 @pytest.mark.asyncio
 async def test_headers_and_payload_are_added_and_null_takes_away(provider: OpenAIProvider) -> None:
     models = {"m": {"modelName": "real", "extraPayload": {"b": 2}, "extraHeaders": {"X-Two": "2"}}}

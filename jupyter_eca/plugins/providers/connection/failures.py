@@ -14,7 +14,7 @@ import re
 import socket
 import ssl
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.local_address import is_on_this_machine
@@ -200,6 +200,17 @@ def _choose_sentence(target: RequestTarget, status: int, error_type: str) -> str
     if status == 404:
         return _NO_MODEL if error_type else _NO_API
     return _SENTENCES.get(status) or (_FAILED if status >= 500 else _REFUSED)
+
+
+def explain_redirect(target: RequestTarget, status: int, location: str) -> ProviderError:
+    """Return the error for an answer that leads to another address, which is not followed: the key and the chat go to
+    the address that was configured, and to no other one."""
+    try:
+        address = RequestTarget("", "", urljoin(target.url, location)).display_url
+    except ValueError:
+        address = "an address that cannot be read"
+    text = "{url} leads elsewhere (status {status}), which is not followed{reason}. If this is right, write it into "
+    return ProviderError(target.fill_in(f"{text}`providers.{{provider}}.url`.", status, address), status=status)
 
 
 def explain_wrong_api(target: RequestTarget) -> ProviderError:
