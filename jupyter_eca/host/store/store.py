@@ -32,7 +32,7 @@ from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.tables import Tables
-from jupyter_eca.host.store.unsaved_file import UnsavedRows, delete_unsaved, take_unsaved, write_unsaved
+from jupyter_eca.host.store.unsaved_file import UnsavedFile, UnsavedRows, take_unsaved, write_unsaved
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Store:
         self._unknown_events: list[Event] = []
         self._unknown_spent: list[Spending] = []
         # The files of earlier processes whose events are in `_unsaved`.
-        self._taken: list[Path] = []
+        self._taken: list[UnsavedFile] = []
         # The error of the last commit ("" if it has worked), how many have failed one after the other, and the time of
         # the loop's clock of the next try.
         self._failure = ""
@@ -141,11 +141,17 @@ class Store:
 
     def _take_unsaved(self) -> None:
         """Take what an earlier process could not store. It blocks."""
-        for path, rows in take_unsaved(self.path.parent, self.workspace):
+        if self._is_temporary:
+            return  # the rows would be deleted with the database
+        for file in take_unsaved(self.path.parent, self.workspace):
+            rows = file.rows
+            if self._tables.is_file_stored(file.path.name):  # a process was killed before it could delete the file
+                file.delete()
+                continue
             is_stored = bool(rows.transaction) and self._database.was_committed(rows.transaction)
             self._unsaved += rows.events[rows.count if is_stored else 0 :]
             self._queued_costs += rows.spent[rows.spent_count if is_stored else 0 :]
-            self._taken.append(path)
+            self._taken.append(file)
 
     def _use_connection(self) -> None:
         """Read and write over the connection that the database has now."""
@@ -181,6 +187,8 @@ class Store:
         await committing
         if self._unsaved or self._queued_costs:
             await self._run(self._write_unsaved)
+        for file in self._taken:
+            file.release()
         await self._run(self._database.close)
         self._thread.shutdown()
 
@@ -196,8 +204,8 @@ class Store:
             outcome = f"are lost: {error}"
         else:
             outcome = f"are kept in {path}, and stored at the next start"
-            for taken in self._taken:
-                delete_unsaved(taken)
+            _delete_all(self._taken)
+            self._taken = []
         _log.error(
             "%d events of the chats %s could not be stored in %s (%s). They %s",
             len(self._unsaved),
@@ -371,7 +379,8 @@ class Store:
             # The first `late` events were published before, without a number.
             events, late = [*self._unsaved, *fresh], len(self._unsaved)
             spent, self._queued_costs = self._queued_costs, []
-            written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, late=late))
+            files = [file.path.name for file in self._taken]
+            written = await self._use_repaired(lambda tables: tables.write(events, selected, spent, files, late=late))
         except Exception as error:  # noqa: BLE001  # whatever is wrong with one write, the store must go on for all chats
             if not self._failure:
                 _log.exception("%d events could not be stored in %s", len(events), self._database.name)
@@ -451,10 +460,10 @@ class Store:
         return f"{self._database.name} cannot be used now ({reason}). {self._database.advise(reason)}"
 
 
-def _delete_all(paths: Sequence[Path]) -> None:
+def _delete_all(files: Sequence[UnsavedFile]) -> None:
     """Delete files of unsaved events, which are stored now."""
-    for path in paths:
-        delete_unsaved(path)
+    for file in files:
+        file.delete()
 
 
 def _ignore(*_: object) -> None:

@@ -72,6 +72,9 @@ _log = logging.getLogger(__name__)
 # A sequence number behind all events.
 _MAX_SEQ: Final = 2**62
 
+# The beginning of the name of a counter which says that the rows of a file were stored.
+_STORED_FILE: Final = "stored "
+
 # The columns in the order of the fields of `ChatRow`. See `SqlDialect` for `owner`.
 _ROWS: Final = f"""
     SELECT id, created, updated, title, model, {{owner}},
@@ -142,12 +145,14 @@ class Tables:
         events: Sequence[Event],
         selections: Mapping[str, StoredSelection],
         costs: Sequence[Spending] = (),
+        files: Sequence[str] = (),
         *,
         late: int = 0,
     ) -> WriteResult:
         """Store events, and return them with their sequence numbers.
 
-        `selections` are the settings of the next turns of chats, by chat, and `costs` are those of requests. The first
+        `selections` are the settings of the next turns of chats, by chat, and `costs` are those of requests. `files`
+        are the names of the files whose rows are among them, see `is_file_stored`. The first
         `late` events were shown before without a number, because they could not be stored then. A client that comes
         back with an older number cannot know which of them it has seen. So the chat is marked as cut (`cut_from` to
         `cut_to`), and the client is shown the whole chat.
@@ -184,10 +189,22 @@ class Tables:
                         add_spending(self._db, (spending,))
                     except _UNSTORABLE as error:
                         refused.append(RefusedWrite(spending.chat, repr(error)))
+                for name in files:
+                    self._db.execute(
+                        "INSERT INTO counters (name, value) VALUES (?, 1) ON CONFLICT (name) DO NOTHING",
+                        (f"{_STORED_FILE}{name}",),
+                    )
         except UnknownCommit as error:
             error.written = WriteResult(stored, refused)
             raise
         return WriteResult(stored, refused)
+
+    def is_file_stored(self, name: str) -> bool:
+        """Return whether the rows of a file of unsaved events (`unsaved_file`) were stored, by this or another process.
+        This row stays: the file is deleted after the transaction, and a process can be killed in between."""
+        query = "SELECT count(*) FROM counters WHERE name = ?"
+        (count,) = self._db.execute(query, (f"{_STORED_FILE}{name}",)).fetchone()
+        return count > 0
 
     def mark_shown(self, events: Sequence[Event]) -> None:
         """Note that stored events were shown before without their numbers. See `write` for the reason."""

@@ -1,7 +1,8 @@
-"""Owns the files with what could not be stored when a process ended. The next process that opens the store stores it.
+"""Owns the files with what could not be stored when a process ended: `unsaved-20260131-235959-1a2b3c4d.json`. The next
+process that opens the store stores it, and deletes the file.
 
-    unsaved-20260131-235959-1a2b3c4d.json          waits
-    unsaved-20260131-235959-1a2b3c4d.json.taken    a process stores it now
+It locks the file meanwhile. If it is killed, the lock ends with it, and another process takes the file. If it had
+stored the rows by then, the database says so (`Tables.is_file_stored`).
 
 It must not know the database: `store` does.
 """
@@ -12,6 +13,7 @@ import json
 import logging
 import os
 import secrets
+import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -27,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 UNSAVED_PATTERN: Final = "unsaved-*"
 """The names of the files."""
+
+# Windows refuses to read a locked byte, so one far behind the end is locked.
+_LOCKED_BYTE: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +69,72 @@ def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
     return fresh.rename(folder / name)
 
 
-def take_unsaved(folder: Path, workspace: str) -> list[tuple[Path, UnsavedRows]]:
-    """Return what could not be stored of a workspace, with its files. Other processes do not take these files any more.
-    The caller deletes them when their rows are stored. Blocks."""
-    found: list[tuple[Path, UnsavedRows]] = []
+@dataclass(frozen=True, slots=True)
+class UnsavedFile:
+    """A file that this process has locked."""
+
+    path: Path
+    """The file."""
+    rows: UnsavedRows
+    """What is in it."""
+    descriptor: int
+    """The open file, which holds the lock."""
+
+    def delete(self) -> None:
+        """Delete the file, whose rows are stored."""
+        if sys.platform == "win32":  # an open file cannot be deleted there
+            self.release()
+        with suppress(OSError):
+            self.path.unlink()
+        if sys.platform != "win32":
+            self.release()
+
+    def release(self) -> None:
+        """Leave the file to the next process."""
+        os.close(self.descriptor)
+
+
+def take_unsaved(folder: Path, workspace: str) -> list[UnsavedFile]:
+    """Return the files with what could not be stored of a workspace, without those that another process has locked. The
+    caller deletes or releases them. Blocks."""
+    found: list[UnsavedFile] = []
     for path in sorted(folder.glob(f"{UNSAVED_PATTERN}.json")):
         try:
             rows = _read(path)
-            if rows.workspace == workspace:
-                found.append((path.rename(path.with_name(f"{path.name}.taken")), rows))
+            if rows.workspace == workspace and (descriptor := _lock(path)) is not None:
+                found.append(UnsavedFile(path, rows, descriptor))
         except FileNotFoundError:
-            continue  # another process has taken it
+            continue  # another process has stored it
         except (OSError, ValueError, TypeError, KeyError):
             _log.exception("%s cannot be read", path)
     return found
 
 
-def delete_unsaved(path: Path) -> None:
-    """Delete a file whose rows are stored."""
-    with suppress(OSError):
-        path.unlink()
+def _lock(path: Path) -> int | None:
+    """Lock a file, and return its descriptor; None if another process holds it. Raises: OSError, FileNotFoundError if
+    it was deleted meanwhile."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.stat()  # the process that held the lock may have deleted it
+    except FileNotFoundError:
+        os.close(descriptor)
+        raise
+    except (BlockingIOError, PermissionError):
+        os.close(descriptor)
+        return None
+    except OSError:
+        # A network drive without locks. So two processes that start at the same time may both store the rows.
+        _log.warning("%s cannot be locked", path)
+    return descriptor
 
 
 def _read(path: Path) -> UnsavedRows:

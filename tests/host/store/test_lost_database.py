@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -218,6 +220,87 @@ async def test_what_is_not_stored_when_the_process_ends_is_stored_by_the_next_on
         await again.close()
         assert place.run("SELECT count(*) FROM spending") == [(2 if lost else 1,)]
     assert list(place.path.parent.glob("unsaved-*")) == []
+
+
+async def make_unsaved_file(folder: Path) -> StorePlace:
+    """Events in a file, because the database could not be written when the process ended."""
+    place = StorePlace(folder / "chats.db")
+    first = place.make_store("/w", lambda _: None)
+    await first.open()
+    with place.hold():
+        first.append([asked("one")])
+        first.record_spending(cost())
+        await first.close()
+    assert len(list_unsaved(folder)) == 1
+    return place
+
+
+# A process opens the store, and is killed before or after it has stored what is in the file.
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from jupyter_eca.host.store import Store
+from jupyter_eca.host.store.unsaved_file import UnsavedFile
+
+async def main():
+    store = Store(Path(sys.argv[1]), "/w", lambda _: None)
+    UnsavedFile.delete = lambda file: os._exit(7)
+    await store.open()
+    os._exit(9)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("has_stored", [False, True])
+async def test_what_a_killed_process_had_taken_is_stored_once_by_the_next_one(tmp_path: Path, has_stored: bool) -> None:
+    place = await make_unsaved_file(tmp_path)
+    if not has_stored:
+        place.refuse_events()
+    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(place.path))
+    assert await killed.wait() == (7 if has_stored else 9)
+    if not has_stored:
+        place.accept_events()
+    assert len(list_unsaved(tmp_path)) == 1
+    for _ in range(2):
+        store = place.make_store("/w", lambda _: None)
+        await store.open()
+        assert await read_texts(store) == ["one"]
+        await store.close()
+    assert place.run("SELECT count(*) FROM spending") == [(1,)]
+    assert list_unsaved(tmp_path) == []
+
+
+async def test_what_a_living_process_has_taken_is_left_to_it(tmp_path: Path) -> None:
+    place = await make_unsaved_file(tmp_path)
+    first, second = (place.make_store("/w", lambda _: None) for _ in range(2))
+    place.refuse_events()
+    await first.open()
+    await second.open()
+    place.accept_events()
+    second.append([asked("two")])
+    await second.confirm()
+    await first.close()
+    await second.close()
+    assert place.run("SELECT count(*) FROM events WHERE content LIKE '%one%'") == [(1,)]
+    assert list_unsaved(tmp_path) == []
+
+
+async def test_what_waits_in_a_file_stays_there_while_nothing_can_be_stored(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    place = await make_unsaved_file(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (place.path.stat().st_size, before[1]))
+    try:
+        store = place.make_store("/w", lambda _: None)
+        await store.open()
+        await store.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    again = place.make_store("/w", lambda _: None)
+    await again.open()
+    assert await read_texts(again) == ["one"]
+    await again.close()
 
 
 @pytest.mark.nightly
