@@ -92,6 +92,8 @@ class PromptsConfig(Model):
     """Replaces our system prompt for the agent."""
     init: str = ""
     """Replaces the prompt that `/init` sends."""
+    chat_title: str = ""
+    """Replaces the prompt for the title of a chat. Only the key at the top level counts."""
 
 
 class RulesConfig(Model):
@@ -173,6 +175,12 @@ class SubagentsConfig(Model):
 class ChatDefaults(Model):
     """The settings of new chats."""
 
+    title: bool = True
+    """After its first answer, a chat gets a title of a few words in your language, by a small request to a model. It
+    goes to the cheap and fast model of the provider where we know one, else to the model of the chat, and its cost is
+    counted with the chat. Off: the first message stays the title. A title that you gave is never replaced. No title is
+    made by a model of `scripted` or `local`, by an outside agent, in the replay of a locked answer, or when a budget is
+    used up."""
     default_trust: bool = False
     """New chats run tool calls that would otherwise ask you. Denied calls stay denied."""
     auto_sync_system_prompt: bool = False

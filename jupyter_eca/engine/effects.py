@@ -92,6 +92,17 @@ class AskUser:
 
 
 @dataclass(frozen=True, slots=True)
+class MakeTitle:
+    """Ask a model for the title of the chat. The turn does not wait for it.
+
+    Feed `FactAdded` with the title, unless the chat has got another title meanwhile. Feed nothing if the request fails.
+    """
+
+    request: ModelRequest
+    """The request to send."""
+
+
+@dataclass(frozen=True, slots=True)
 class RefuseCall:
     """Tell the outside agent that one of its calls was rejected. It is waiting for the decision."""
 
@@ -102,5 +113,15 @@ class RefuseCall:
 
 
 Effect = (
-    Gather | CancelGathering | CallModel | CancelModel | Wait | CancelWait | RunTool | CancelTool | AskUser | RefuseCall
+    Gather
+    | CancelGathering
+    | CallModel
+    | CancelModel
+    | Wait
+    | CancelWait
+    | RunTool
+    | CancelTool
+    | AskUser
+    | MakeTitle
+    | RefuseCall
 )

@@ -73,6 +73,10 @@ class Setup:
     """Whether the agent is an outside agent: another program that answers and calls tools by itself."""
     title: str = ""
     """The name of the outside agent for the user; empty for an agent of ours."""
+    title_model: str = ""
+    """The full name of the model that makes a title for the chat after its first answer; empty for none."""
+    title_prompt: str = ""
+    """The user's own prompt for the title; empty for ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +213,7 @@ class CallProgressed:
 
 @dataclass(frozen=True, slots=True)
 class CostAdded:
-    """A reply in another chat was paid for by this chat, because a subagent of this chat requested it."""
+    """A reply that is not in the conversation was paid for by this chat: a subagent's, or the title of the chat."""
 
     at: int
     tokens_in: int

@@ -116,9 +116,9 @@ def _add_to_chat_cost(builder: StepBuilder, cost: float | None) -> str | None:
     return None if total is None else format_cost(total)
 
 
-def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
-    """Add and show what a reply in another chat cost, such as a subagent's. The usage of the context window does not
-    change."""
+def add_cost(builder: StepBuilder, spent: CostAdded, turn: str | None) -> None:
+    """Add and show what a reply outside of the conversation cost, such as a subagent's. The usage of the context window
+    does not change. See `StepBuilder.emit` for `turn`."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     # The last three fields are about the last reply of this chat, so they are reset.
     fields = {
@@ -130,7 +130,7 @@ def add_cost(builder: StepBuilder, spent: CostAdded) -> None:
         "replayed": None,
         "agent": None,
     }
-    builder.emit(before.model_copy(update=fields), Role.SYSTEM)
+    builder.emit(before.model_copy(update=fields), Role.SYSTEM, turn=turn)
 
 
 def add_usage(builder: StepBuilder, usage: UsageDelta) -> None:

@@ -7,6 +7,7 @@ it from the stored events.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.inputs import NoteAdded, Setup, Steered
@@ -31,6 +32,17 @@ UNKNOWN_WINDOW = WindowUsage()
 # How often the rest of an interrupted answer is requested in one turn, at most. Each request costs money. A vendor
 # interrupts an answer only after ten web searches, so five requests are enough for fifty searches.
 MAX_PAUSES = 5
+
+
+class TitleState(Enum):
+    """Where the title of a chat comes from, and whether a model is asked for a better one."""
+
+    FROM_PROMPT = auto()
+    """It is the beginning of the first prompt. A model is asked for a better one after its first answer."""
+    REQUESTED = auto()
+    """It is the beginning of the first prompt, and a model was asked for a better one."""
+    SETTLED = auto()
+    """No model is asked for another one: there is no title yet, somebody has given it, or a model has made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,8 @@ class ChatState:
     """Whether old results of tools were left out of the conversation in this turn."""
     tasks: Tasks = ()
     """The list of tasks that the model keeps with the tool `task`."""
+    title: TitleState = TitleState.SETTLED
+    """Where its title comes from."""
     ended_in_plan: bool = False
     """Whether the last completed answer was a plan that the user can accept."""
 

@@ -57,7 +57,6 @@ from jupyter_eca.engine.state import ChatState
 from jupyter_eca.engine.step_builder import StepBuilder
 from jupyter_eca.engine.tool_call import ToolCallSignal
 from jupyter_eca.engine.turn_driver import TurnDriver
-from jupyter_eca.protocol.content import Role
 from jupyter_eca.protocol.event import Event
 
 if TYPE_CHECKING:
@@ -143,13 +142,13 @@ def _handle_user_input(
             tool_calls.apply_policy(builder, policy)
             tool_calls.start_ready_calls(builder)
         case inputs.FactAdded(content=content):
-            builder.emit(content, Role.SYSTEM, turn="")
+            driver.add_fact(content)
         case inputs.NoteAdded():
             builder.update(unshown_notes=(*builder.state.unshown_notes, input))
         case inputs.HookReported(content=content):
             driver.show_hook(content)
         case inputs.CostAdded():
-            reply.add_cost(builder, input)
+            driver.add_cost(input)
         case inputs.Stopped():
             driver.stop()
 

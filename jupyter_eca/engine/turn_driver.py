@@ -12,8 +12,9 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine import compaction_steps, reply, tool_calls
-from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, Wait
+from jupyter_eca.engine.effects import CallModel, CancelGathering, CancelModel, CancelWait, Gather, MakeTitle, Wait
 from jupyter_eca.engine.inputs import RefusalReason
+from jupyter_eca.engine.model.chat_title import build_title_request
 from jupyter_eca.engine.model.history import has_media, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.retry import plan_retry
 from jupyter_eca.engine.model.texts import (
@@ -35,13 +36,16 @@ from jupyter_eca.engine.model.texts import (
     format_notes,
     make_title,
 )
+from jupyter_eca.engine.state import TitleState
 from jupyter_eca.engine.tool_call import NO_ADJUSTMENT, ToolCall, ToolCallSignal
 from jupyter_eca.engine.turn import TURNS, TurnMove, TurnSignal, TurnStatus
 from jupyter_eca.protocol.content import (
     Content,
+    FlagContent,
     ImageContent,
     MetadataContent,
     ProgressContent,
+    RatingContent,
     RejectReason,
     Role,
     TextContent,
@@ -61,7 +65,15 @@ from jupyter_eca.protocol.event import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.engine.inputs import CallRequested, CommandEnded, Gathered, ModelFailed, Prompted, Steered
+    from jupyter_eca.engine.inputs import (
+        CallRequested,
+        CommandEnded,
+        CostAdded,
+        Gathered,
+        ModelFailed,
+        Prompted,
+        Steered,
+    )
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.engine.step_builder import StepBuilder
     from jupyter_eca.protocol.context import ChatContext
@@ -175,6 +187,7 @@ class TurnDriver:
         self.builder.emit(text, Role.USER, by=by)
         if needs_title:
             self.builder.emit(MetadataContent(title=make_title(message)), Role.SYSTEM)
+            self.builder.update(title=TitleState.FROM_PROMPT)
 
     # -- before the model is called
 
@@ -219,6 +232,17 @@ class TurnDriver:
         self.give_signal(compaction_steps.begin_summary(self.builder, focus))
 
     # -- inputs that may come at any time
+
+    def add_cost(self, spent: CostAdded) -> None:
+        """Add and show a cost. If the turn has already ended, the cost belongs to no turn."""
+        under_way = TURNS.accepts(self.state.status, TurnSignal.STOP)
+        reply.add_cost(self.builder, spent, turn=None if under_way else "")
+
+    def add_fact(self, content: FlagContent | RatingContent | MetadataContent | TextContent) -> None:
+        """Show a content that belongs to no turn."""
+        self.builder.emit(content, Role.SYSTEM, turn="")
+        if isinstance(content, MetadataContent):
+            self.builder.update(title=TitleState.SETTLED)
 
     def show_hook(self, content: Content) -> None:
         """Show what a hook does. If the turn has already ended, the content belongs to no turn."""
@@ -396,6 +420,7 @@ class TurnDriver:
             self.builder.emit(TextContent(text=STOPPED), Role.SYSTEM)
         if outcome is Outcome.COMPLETED and not self.state.local:
             self.builder.update(ended_in_plan=self.state.setup.ends_in_plan)
+            self._request_title()
         finished = ProgressContent(state="finished", plan=self.state.ended_in_plan or None)
         aside = None
         if outcome is not Outcome.COMPLETED and not self.state.local and has_unanswered_words(self.state.history):
@@ -403,3 +428,11 @@ class TurnDriver:
         self.builder.emit(finished, Role.SYSTEM, aside=aside, outcome=outcome)
         # Messages of `steer` that the model has not read are dropped with their turn, as ECA's `chat/promptSteer` says.
         self.builder.update(local=False, steers=(), summary_under_way=None)
+
+    def _request_title(self) -> None:
+        """Ask a model for the title of the chat, if the model has just answered for the first time."""
+        setup = self.state.setup
+        if self.state.title is TitleState.FROM_PROMPT and self.state.steps and setup.title_model:
+            request = build_title_request(setup.title_model, setup.title_prompt, self.state.history)
+            self.builder.update(title=TitleState.REQUESTED)
+            self.builder.effects.append(MakeTitle(request))

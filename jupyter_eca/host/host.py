@@ -44,6 +44,7 @@ from jupyter_eca.host.store import Store, is_alive
 from jupyter_eca.host.subscribers import Notice, Subscribers
 from jupyter_eca.host.tools.kept_outputs import ToolOutputs
 from jupyter_eca.host.tools.registry import ToolRegistry
+from jupyter_eca.host.turn.chat_titles import ChatTitles
 from jupyter_eca.host.turn.direct_calls import DirectCalls
 from jupyter_eca.host.turn.effect_runner import EffectRunner
 from jupyter_eca.host.turn.job_endings import JobEndings
@@ -230,6 +231,7 @@ class Host:
             commands,
             turns,
             self.outside_agents,
+            ChatTitles(catalog, chats, tasks, model_caller),
         )
 
         # The operations on chats besides turns.

@@ -47,9 +47,9 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def configuration(url: str) -> dict[str, Any]:
-    """Of a user whose model is the loopback server's."""
+    """Of a user whose model is the loopback server's. It is asked for no titles, which would be measured too."""
     provider: dict[str, Any] = {"url": url, "key": "sk-ant-loopback"}
-    return {"providers": {"anthropic": provider}, "defaultModel": f"anthropic/{MODEL}"}
+    return {"providers": {"anthropic": provider}, "defaultModel": f"anthropic/{MODEL}", "chat": {"title": False}}
 
 
 def configure(folder: Path, url: str) -> None:

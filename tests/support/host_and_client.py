@@ -111,13 +111,16 @@ def settings(folder: Path, rules: list[dict[str, Any]], **more: Any) -> dict[str
     """A configuration whose default model follows these rules of a script.
 
     Most scripts repeat or compare the message of a cell, so it comes without the place of the cell, unless
-    `notebook={"place": True}`.
+    `notebook={"place": True}`. Many tests count the requests to a model, so chats get no title from a model, unless
+    `chat={"title": True}`.
     """
     script = folder / "script.json"
     script.write_text(json.dumps({"rules": rules}))
     provider = {"models": {"test": {"script": str(script)}}}
     notebook = {"place": False, **more.pop("notebook", {})}
-    return {"providers": {"scripted": provider}, "defaultModel": "scripted/test", "notebook": notebook, **more}
+    chat = {"title": False, **more.pop("chat", {})}
+    providers = {"scripted": provider}
+    return {"providers": providers, "defaultModel": "scripted/test", "notebook": notebook, "chat": chat, **more}
 
 
 @asynccontextmanager

@@ -193,7 +193,11 @@ _split_config: Final = _split_fields(
         "disabledTools": _add_to_list,
         "defaultAgent": _apply_if(lambda value, _: value in (PLAN, TUTOR)),
         "chat": _split_fields(
-            {"defaultTrust": _apply_if(lambda value, _: value is False), "autoSyncSystemPrompt": _apply_literal}
+            {
+                "title": _apply_if(lambda value, _: value is False),
+                "defaultTrust": _apply_if(lambda value, _: value is False),
+                "autoSyncSystemPrompt": _apply_literal,
+            }
         ),
         # `layers` ignores a value that is milder than that of the earlier layers.
         "review": _apply_if(lambda value, _: value in tuple(ReviewTime)),

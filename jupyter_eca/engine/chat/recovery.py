@@ -14,11 +14,12 @@ from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.history import add_event, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
-from jupyter_eca.engine.state import ChatState
+from jupyter_eca.engine.state import ChatState, TitleState
 from jupyter_eca.protocol.content import (
     Content,
     HookActionFinishedContent,
     HookActionStartedContent,
+    MetadataContent,
     ProgressContent,
     ReasonFinishedContent,
     ReasonStartedContent,
@@ -76,7 +77,10 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         notes=_find_notes(events),
     )
     state = replace(
-        state, tasks=restore_plan(event.content for event in events).tasks, ended_in_plan=_has_ended_in_plan(events)
+        state,
+        tasks=restore_plan(event.content for event in events).tasks,
+        ended_in_plan=_has_ended_in_plan(events),
+        title=_find_title_state(events),
     )
     # Some events belong to no turn, such as a flag or a new title.
     last = next((event for event in reversed(events) if event.turn), None)
@@ -130,6 +134,14 @@ def _has_ended_in_plan(events: Sequence[Event]) -> bool:
     ends = (event.content for event in reversed(events) if event.outcome is not None)
     last = next(ends, None)
     return isinstance(last, ProgressContent) and bool(last.plan)
+
+
+def _find_title_state(events: Sequence[Event]) -> TitleState:
+    """Return where the title of the chat comes from. The event of a title that was made from a prompt has a turn. A
+    chat whose model has answered already gets no other title, so chats of earlier versions keep theirs."""
+    title = next((event for event in reversed(events) if isinstance(event.content, MetadataContent)), None)
+    has_answer = any(event.outcome is Outcome.COMPLETED and not event.local for event in events)
+    return TitleState.FROM_PROMPT if title is not None and title.turn and not has_answer else TitleState.SETTLED
 
 
 def _find_cost(events: Iterable[Event]) -> float | None:

@@ -55,6 +55,8 @@ class Bill:
     """The path of the notebook in which the user asked, "" for none."""
     asks_user: bool = False
     """Whether the user of the chat may be asked before a budget is exceeded."""
+    is_conversation: bool = True
+    """Whether the request has the conversation of the chat. The estimates for the chat are not corrected by others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Ledger:
         is corrected."""
         tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         self.record(bill, usage)
-        if bill.chat:
+        if bill.chat and bill.is_conversation:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
             estimated = break_down(request).used_tokens
             self._last[bill.chat] = _LastRequest(_now(), bill.model, estimated, tokens_in, cached)

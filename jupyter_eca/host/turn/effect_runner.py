@@ -42,6 +42,7 @@ from jupyter_eca.engine.effects import (
     CancelTool,
     CancelWait,
     Gather,
+    MakeTitle,
     RefuseCall,
     RunTool,
     Wait,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
     from jupyter_eca.host.outside.outside_agents import OutsideAgents
     from jupyter_eca.host.services import Services
+    from jupyter_eca.host.turn.chat_titles import ChatTitles
     from jupyter_eca.host.turn.locked_answers import LockedAnswers
     from jupyter_eca.host.turn.prompt_contexts import PromptContexts
     from jupyter_eca.host.turn.setup import Setups
@@ -158,6 +160,7 @@ class EffectRunner:
         commands: CommandRunner,
         turns: TurnStarter,
         outside: OutsideAgents,
+        titles: ChatTitles,
     ) -> None:
         self._services = services
         self._chats = chats
@@ -172,6 +175,7 @@ class EffectRunner:
         self._commands = commands
         self._turns = turns
         self._outside = outside
+        self._titles = titles
 
     def run(self, chat: LiveChat, effect: Effect) -> None:
         """Start the task of an effect, or cancel the task that an earlier effect started. Tasks are found by name."""
@@ -193,6 +197,8 @@ class EffectRunner:
                 self._tasks.cancel(chat, f"model {number}")
             case CancelTool(call=call):
                 self._tasks.cancel(chat, f"tool {call}")
+            case MakeTitle():
+                self._titles.start(chat, effect)
             case RefuseCall():  # only for a call of an outside agent, which waits for the decision
                 self._outside.refuse(chat, effect)
             case AskUser(call=call):

@@ -122,10 +122,18 @@ class Setups:
             compact_at=agent.compact_at,
             plan_mode=agent.looks_only,
             ends_in_plan=agent.looks_only and agent.kind != TUTOR,
+            title_model=self._choose_title_model(choice.model) if owner == chat else "",
+            title_prompt=resolved.config.prompts.chat_title,
         )
         if live is not None:
             live.last_setup = dependencies, setup
         return setup
+
+    def _choose_title_model(self, model: str) -> str:
+        """Return the model that makes the title of a chat that `model` answers in; "" for none."""
+        if self.is_one_shot or not self._services.config.chat.title:
+            return ""
+        return self._services.catalog.find_title_model(model)
 
     def _prepare_outside(self, agent: Agent, full_choice: Choice, bounds: Bounds) -> inputs.Setup:
         """Build the setup of a turn of an outside agent. It has its own model, system prompt and tools."""

@@ -24,6 +24,7 @@ from jupyter_eca.errors import BusyError, LocalError, ToolError, UnknownChat
 from jupyter_eca.host.chat.live_chat import BUSY, Choice, Prompt, StartedTurn, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn import plan_mode
+from jupyter_eca.host.turn.chat_titles import TITLE_TASK
 from jupyter_eca.host.turn.open_notebooks import find_asked_notebook, find_open_kernel
 from jupyter_eca.host.turn.setup import choose_model
 from jupyter_eca.plugins.contexts.resolve import list_named
@@ -153,11 +154,12 @@ class Turns:
     # -- while a turn is under way
 
     def stop(self, chat: str) -> None:
-        """Stop the turn of a chat, and its dialogue."""
+        """Stop the turn of a chat, its dialogue, and the request for its title."""
         self._chats.feed_late(chat, inputs.Stopped(now()))
         live = self._chats.get_live(chat)
         if live is not None:
             live.dialogue = None
+            self._tasks.cancel(live, TITLE_TASK)
         if live is not None and live.state.status is TurnStatus.STOPPING:
             stopping = ChatStatusChangedParams(chat_id=chat, status=ChatStatus.STOPPING)
             self._services.subscribers.tell(Notice("chat/statusChanged", stopping, chat))

@@ -83,6 +83,8 @@ class AnthropicProvider:
     """How long to wait for a connection and for the next data, unless the configuration says something else."""
     priced_as: str = "anthropic"
     """The provider whose prices count, by its name in the table of prices; "" for none."""
+    small_model: str = ""
+    """The cheap and fast model, for small requests; "" for none."""
     make_client: Callable[[Any, RequestTarget, dict[str, Any]], Any] = _make_client
     """Creates a client of the SDK, with the options that all clients get. The SDK has another class of clients for each
     cloud. This function is called in a thread."""
@@ -262,4 +264,4 @@ def _is_of_vendor(url: str) -> bool:
         return False
 
 
-PROVIDER = AnthropicProvider()
+PROVIDER = AnthropicProvider(small_model="claude-haiku-5-5")

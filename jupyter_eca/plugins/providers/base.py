@@ -98,6 +98,8 @@ class Preset:
     """Whether its models cost nothing."""
     browser_sign_in: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
+    small_model: str = ""
+    """Its cheap and fast model, for small requests such as the title of a chat; "" if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +196,19 @@ class MayCostNothing(Protocol):
 
 
 @runtime_checkable
+class HasSmallModel(Protocol):
+    """A provider that knows a cheap and fast model of its vendor, for small requests such as the title of a chat."""
+
+    @property
+    def small_model(self) -> str:
+        """The name of the model, without the provider; "" for none."""
+        ...
+
+
+@runtime_checkable
 class StandsIn(Protocol):
     """A provider that only stands in for a real model. While the default model is one of this provider, the report
-    `doctor` tells the user how to get a real model."""
+    `doctor` tells the user how to get a real model. Its models make no titles of chats."""
 
     @property
     def stand_in(self) -> str:

@@ -22,11 +22,13 @@ from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import (
     HasAddress,
+    HasSmallModel,
     Keyed,
     MayCostNothing,
     MayLackModels,
     Provider,
     Serves,
+    StandsIn,
 )
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
@@ -96,6 +98,8 @@ class CatalogEntry:
     """Whether its models cost nothing."""
     browser_sign_in: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
+    small_model: str = ""
+    """Its cheap and fast model, by its name without the provider; "" for none that is known."""
 
     @property
     def settings(self) -> ProviderConfig:
@@ -220,11 +224,13 @@ class Catalog:
             priced_as = plug.name if isinstance(plug, Keyed) and not key.settings.url else ""
             free = isinstance(plug, MayCostNothing) and plug.free
             has_address = name == plug.name and not (isinstance(plug, HasAddress) and not plug.find_address(settings))
-            return CatalogEntry(plug, key, label, priced_as, has_address, free=free)
+            small = plug.small_model if isinstance(plug, HasSmallModel) and priced_as else ""
+            return CatalogEntry(plug, key, label, priced_as, has_address, free=free, small_model=small)
         is_at_vendor = preset.settings.url is not None and key.settings.url == preset.settings.url
         priced_as = name if is_at_vendor and not preset.free else ""
         free, has_address = is_at_vendor and preset.free, preset.settings.url is not None
-        return CatalogEntry(plug, key, preset.label, priced_as, has_address, free, preset.browser_sign_in)
+        small = preset.small_model if is_at_vendor else ""
+        return CatalogEntry(plug, key, preset.label, priced_as, has_address, free, preset.browser_sign_in, small)
 
     async def models(self) -> tuple[str, ...]:
         """Return the full names of all models that can answer now. They are in the order in which a default is looked
@@ -333,6 +339,17 @@ class Catalog:
                 if refusal := self._config.policy.find_vendors_model_refusal(full_name, vendors_name):
                     raise ProviderError(refusal, kind=FailureKind.SETUP)
         return ChosenModel(entry.plug, model, settings, entry.free, self.key_outcomes)
+
+    def find_title_model(self, full_name: str) -> str:
+        """Return the model that makes the title of a chat in which this model answers: the small model of its provider,
+        where one is known and allowed, else the model itself. Return "" for a model that only stands in for a real one:
+        it would make a bad title, and the next question would wait for it."""
+        name = full_name.partition("/")[0]
+        entry = self.entries().get(name)
+        if entry is None or isinstance(entry.plug, StandsIn):
+            return ""
+        small = f"{name}/{entry.small_model}"
+        return full_name if not entry.small_model or self._config.policy.find_model_refusal(small) else small
 
     def explain_no_models(self) -> str:
         """Return why a provider that is set up has no models; "" if there is no such provider."""

@@ -22,6 +22,7 @@ def _make_preset(
     variable: str = "",
     free: bool = False,
     browser_sign_in: bool = False,
+    small_model: str = "",
     model: ModelConfig | None = None,
     requires_auth: bool = True,
     **more: Any,
@@ -30,13 +31,19 @@ def _make_preset(
     model. `more` are further settings of the provider. See `Preset` for the other arguments."""
     known = dict.fromkeys(models, model or ModelConfig())
     settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
-    return Preset(label, settings, variable, free, browser_sign_in)
+    return Preset(label, settings, variable, free, browser_sign_in, small_model)
 
 
 # The providers that speak OpenAI's Responses API.
 RESPONSES: Final = {
     "openai": _make_preset(
-        "OpenAI", "https://api.openai.com/v1", "gpt-6.2-sol", "gpt-6.2-astra", "gpt-6.1-terra", "gpt-6-luna"
+        "OpenAI",
+        "https://api.openai.com/v1",
+        "gpt-6.2-sol",
+        "gpt-6.2-astra",
+        "gpt-6.1-terra",
+        "gpt-6-luna",
+        small_model="gpt-6-luna",
     ),
     "litellm": _make_preset("LiteLLM", None),
 }
@@ -50,13 +57,16 @@ CHAT: Final = {
         "gemini-3.8-flash",
         "gemini-3.1-pro-preview",
         variable="GEMINI_API_KEY",
+        small_model="gemini-3.8-flash",
         # If the request asks for thoughts, these models write them into the answer, between these tags. Other models of
         # Google do not, so models that a user adds are not asked for thoughts.
         think_tag_start="<thought>",
         think_tag_end="</thought>",
         model=ModelConfig(extra_payload={"extra_body": {"google": {"thinking_config": {"include_thoughts": True}}}}),
     ),
-    "deepseek": _make_preset("DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner"),
+    "deepseek": _make_preset(
+        "DeepSeek", "https://api.deepseek.com", "deepseek-chat", "deepseek-reasoner", small_model="deepseek-chat"
+    ),
     # Mistral always counts tokens, and refuses requests with the unknown key `stream_options`.
     "mistral": _make_preset(
         "Mistral",
@@ -64,6 +74,7 @@ CHAT: Final = {
         "mistral-large-latest",
         "mistral-medium-latest",
         "mistral-small-latest",
+        small_model="mistral-small-latest",
         extra_payload={"stream_options": None},
     ),
     "lmstudio": _make_preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
@@ -89,6 +100,7 @@ COPILOT: Final = {
         "gpt-5.2",
         "gpt-5-mini",
         "gpt-4.1",
+        small_model="gpt-5-mini",
         extra_headers={name: SecretStr(value) for name, value in _COPILOT_REQUEST.items()},
     )
 }

@@ -28,7 +28,8 @@ OF_THE_KERNEL = {"run_code", "variables", "inspect", "kernel_state"}
 def vendor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[LoopbackAnthropic]:
     with LoopbackAnthropic(HELLO) as server:
         provider: dict[str, Any] = {"url": server.url, "key": "sk-ant-loopback", "models": {"m": {}}}
-        surround(monkeypatch, tmp_path, {"defaultModel": "anthropic/m", "providers": {"anthropic": provider}})
+        config = {"defaultModel": "anthropic/m", "providers": {"anthropic": provider}, "chat": {"title": False}}
+        surround(monkeypatch, tmp_path, config)
         yield server
 
 

@@ -52,7 +52,8 @@ PATIENCE = 120.0
 _REPORT_SECONDS = 0.1
 
 # What a user has who has configured nothing.
-_DEFAULTS = {"toolCall": {"approval": {"allow": ALLOWED}}}
+# A chat's title costs the same small request in every task, and is no part of the task.
+_DEFAULTS = {"toolCall": {"approval": {"allow": ALLOWED}}, "chat": {"title": False}}
 
 # What describes variables in a kernel has fractions of a second for it, and leaves out what it has not reached then. On
 # a busy machine that is chance. So it imports a clock that stands still, and alarms that do not ring.

@@ -36,7 +36,7 @@ def model() -> Iterator[LoopbackAnthropic]:
 def lab_settings(model: LoopbackAnthropic) -> LabSettings:
     provider: dict[str, Any] = {"url": model.url, "key": "sk-loopback", "models": {"m": {}}, "retry": 1}
     eca = {"providers": {"anthropic": provider}, "defaultModel": "anthropic/m", "notebook": {"place": True}}
-    return LabSettings(eca=eca)
+    return LabSettings(eca={**eca, "chat": {"title": False}})
 
 
 def newest_message(model: LoopbackAnthropic, words: str) -> str:

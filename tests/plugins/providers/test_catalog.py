@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import SecretStr
 
 from jupyter_eca.config import Config, ModelConfig, ProviderConfig
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers.base import Preset
-from jupyter_eca.plugins.providers.catalog import Catalog
+from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -172,3 +173,35 @@ def test_limits_of_time_are_for_all_providers_that_have_none_of_their_own() -> N
 def test_a_plug_goes_by_the_name_it_says_not_by_its_module() -> None:
     maker = Maker("said", 10)
     assert Catalog({"module": maker}, Config()).choose("said/m").provider is maker
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "anthropic/claude-opus-5-5",
+        "openai/gpt-6.2-sol",
+        "google/gemini-3.1-pro-preview",
+        "mistral/mistral-large-latest",
+        "deepseek/deepseek-reasoner",
+        "github-copilot/claude-sonnet-4.5",
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_known_vendor_makes_titles_by_a_small_model_that_it_lists(model: str) -> None:
+    provider = model.partition("/")[0]
+    key = ProviderConfig(key=SecretStr("sk-not-a-key"))
+    found = Catalog(find_plugs(), Config(providers={provider: key}))
+    assert found.find_title_model(model) != model
+    assert found.find_title_model(model) in await found.models()
+
+
+def test_at_another_address_the_model_of_the_chat_makes_the_title() -> None:
+    elsewhere = ProviderConfig(key=SecretStr("sk-not-a-key"), url="http://models.example.org")
+    found = Catalog(find_plugs(), Config(providers={"anthropic": elsewhere, "openai": elsewhere}))
+    assert found.find_title_model("anthropic/big") == "anthropic/big"
+    assert found.find_title_model("openai/big") == "openai/big"
+
+
+@pytest.mark.parametrize("model", ["scripted/tour", "local/small", "nobody/none", ""])
+def test_what_only_stands_in_for_a_model_makes_no_title(model: str) -> None:
+    assert Catalog(find_plugs(), Config()).find_title_model(model) == ""
