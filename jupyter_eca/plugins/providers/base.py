@@ -98,6 +98,9 @@ class Preset:
     """Whether its models cost nothing."""
     browser_sign_in: bool = False
     """Whether a user can sign in there with a browser, and gets a key."""
+    owner: str = ""
+    """For a server on this machine at an address that other programs use too: the value of `owned_by` in its list of
+    models, by which it is recognised. "" for all others."""
     small_model: str = ""
     """Its cheap and fast model, for small requests such as the title of a chat; "" if none is known."""
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import re
 import time
-import urllib.request
 from dataclasses import dataclass, replace
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -25,6 +22,7 @@ from jupyter_eca.errors import ProviderError
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
+from jupyter_eca.plugins.providers.connection.local_models import KnownServers, list_models
 from jupyter_eca.plugins.providers.connection.retry_after import parse_retry_after
 from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
@@ -53,9 +51,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.base import Preset
 
-# The seconds to wait for the list of models of a server on this machine. A running server answers in a few
-# milliseconds. If no server runs, the connection is refused immediately.
-LIST_SECONDS = 0.3
+_KNOWN_SERVERS: Final = KnownServers()
 
 # The time limits of a check of a key: one for the connection, one for the answer.
 _CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
@@ -127,10 +123,18 @@ class OpenAIProvider:
             return ()
         if not (is_on_this_machine(settings.url) and settings.fetch_models):
             return configured
-        listed_models = await asyncio.to_thread(
-            _list_models, self._add_path(settings.url, "/models"), settings.read_key()
-        )
+        address = self._add_path(settings.url, "/models")
+        if owner := self._find_owner(settings):
+            listed_models = await asyncio.to_thread(_KNOWN_SERVERS.list_models, address, owner)
+        else:
+            listed_models = await asyncio.to_thread(list_models, address, settings.read_key())
         return (*configured, *(name for name in listed_models if name not in configured))
+
+    def _find_owner(self, settings: ProviderConfig) -> str:
+        """Return the owner that a known server writes into its list of models, "" if the user has named the server. The
+        user does that by another address, or by the key `api`."""
+        owners = (preset.owner for preset in self.presets.values() if preset.settings.url == settings.url)
+        return "" if settings.api else next(filter(None, owners), "")
 
     def request_body(self, model: str, request: ModelRequest, settings: ProviderConfig) -> dict[str, Any]:
         """Return the JSON that `stream` sends."""
@@ -317,17 +321,6 @@ def _find_message(body: object) -> str:
 def _needs_key(settings: ProviderConfig) -> bool:
     """Return whether a key is needed. A server of the user may need none."""
     return bool(settings.requires_auth)
-
-
-def _list_models(address: str, key: str) -> tuple[str, ...]:
-    """Return the models that a server on this machine lists, none if no such server answers."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach this machine
-    http_request = urllib.request.Request(address, headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310  # ours
-    try:
-        with opener.open(http_request, timeout=LIST_SECONDS) as answer:
-            return tuple(str(model["id"]) for model in json.load(answer)["data"])
-    except (OSError, HTTPException, ValueError, LookupError, TypeError):
-        return ()  # no server, or another kind of server
 
 
 RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReader)

@@ -22,6 +22,7 @@ def _make_preset(
     variable: str = "",
     free: bool = False,
     browser_sign_in: bool = False,
+    owner: str = "",
     small_model: str = "",
     model: ModelConfig | None = None,
     requires_auth: bool = True,
@@ -31,7 +32,7 @@ def _make_preset(
     model. `more` are further settings of the provider. See `Preset` for the other arguments."""
     known = dict.fromkeys(models, model or ModelConfig())
     settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
-    return Preset(label, settings, variable, free, browser_sign_in, small_model)
+    return Preset(label, settings, variable, free, browser_sign_in, owner, small_model)
 
 
 # The providers that speak OpenAI's Responses API.
@@ -78,6 +79,8 @@ CHAT: Final = {
         extra_payload={"stream_options": None},
     ),
     "lmstudio": _make_preset("LM Studio", "http://127.0.0.1:1234/v1", requires_auth=False, free=True),
+    "vllm": _make_preset("vLLM", "http://127.0.0.1:8000/v1", requires_auth=False, free=True, owner="vllm"),
+    "llamacpp": _make_preset("llama.cpp", "http://127.0.0.1:8080/v1", requires_auth=False, free=True, owner="llamacpp"),
 }
 
 AZURE: Final = {"azure": _make_preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}

@@ -161,7 +161,7 @@ DATA: Final = (
     "Hello an ode a colour some steps a secret endless a steer later more improve it Which Red larks Look at it Write "
     "tour ipynb scripted states ECA eca code plan Python shell_command action list read_output read output "
     "Anthropic Amazon Bedrock local smollm ollama Google Vertex AI Azure GitHub Copilot OpenAI LiteLLM OpenRouter "
-    "DeepSeek Mistral LM Studio"
+    "DeepSeek Mistral LM Studio vLLM llama cpp"
 )
 UNTRANSLATED: Final = """([exempt, data]) => {
   const roots = '.eca-Panel, .eca-Settings, .eca-ReviewBar, .eca-CellBar, .eca-Hunk, .eca-Help, .eca-CellEdit, '
