@@ -199,7 +199,8 @@ class ToolCall:
         if self.arguments.get("agent") in self.tool.reading_agents:
             return True
         command = self.arguments.get("command") if self.tool.approval_covers is ApprovalCoverage.COMMANDS else None
-        return isinstance(command, str) and only_reads(command)
+        runs_program = self.targets is not None and bool(self.targets.git_program)
+        return isinstance(command, str) and only_reads(command) and not runs_program
 
     @property
     def is_allowed_when_planning(self) -> bool:

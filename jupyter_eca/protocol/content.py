@@ -384,6 +384,7 @@ class Cause(Model):
         "changed",
         "review",
         "unseen",
+        "repository",
         "sandbox",
         "unasked",
     ]
@@ -392,13 +393,15 @@ class Cause(Model):
     the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something as soon as it
     is shown. `unparsed`: its command line cannot be parsed, and a rule limits some commands. `changed`: the tool has
     changed since the user approved it for the session. `review`: the setting `review` lets the change be made without
-    approval. `unseen`: the call may run what was changed without approval and is not reviewed yet. `sandbox`: the
-    command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking."""
+    approval. `unseen`: the call may run what was changed without approval and is not reviewed yet. `repository`:
+    the command calls git, and the configuration of the repository makes git run a program. `sandbox`: the command runs
+    in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking."""
     rule: str | None = None
     """The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
     `review`, the value of the setting."""
     path: str | None = None
-    """For `protected`, what the call may change. For `unseen`, what was changed."""
+    """For `protected`, what the call may change. For `unseen`, what was changed. For `repository`, the setting of git
+    that names the program."""
     loads: str | None = None
     """For `loads`, what is loaded and from where, in words."""
     agent: str | None = None

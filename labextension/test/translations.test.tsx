@@ -117,6 +117,7 @@ test('the cards of tool calls show no untranslated word', () => {
     { kind: 'loads', loads: '1' },
     { kind: 'unparsed', rule: '1' },
     { kind: 'unseen', path: '1' },
+    { kind: 'repository', path: '1' },
     { kind: 'review', rule: '1' },
     { kind: 'changed' },
     { kind: 'remembered' },

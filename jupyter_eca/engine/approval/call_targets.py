@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.call_parts import CallPart, list_parts
 from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
+from jupyter_eca.engine.approval.git_reads import list_git_folders
 from jupyter_eca.engine.approval.line_targets import find_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
@@ -54,6 +55,9 @@ class CallTargets:
     named: tuple[str, ...] = ()
     """What the arguments name, in words: `path in notes/`. An approval of a tool that is not ours is remembered for
     these words. See `named_arguments`."""
+    git_program: str = ""
+    """The setting of a repository that makes git run a program although the command only reads, such as
+    `diff.external`. Empty when there is none."""
     parts: tuple[CallPart, ...] = ()
     """For a call that does several things: these things. Rules and approvals are decided for each of them."""
 
@@ -88,7 +92,14 @@ def find_targets(
         paths[NOTEBOOK_ARGUMENT] = resolver.resolve(notebook, "")
     protected = _find_protected(tool, arguments, paths, resolver, details)
     named = _describe_arguments(tool, arguments, resolver)
-    return CallTargets(paths, protected, named, list_parts(tool, arguments, details))
+    program = _find_git_program(arguments, resolver) if tool.approval_covers is ApprovalCoverage.COMMANDS else ""
+    return CallTargets(paths, protected, named, program, list_parts(tool, arguments, details))
+
+
+def _find_git_program(arguments: Mapping[str, Any], resolver: PathResolver) -> str:
+    """Return the setting of a repository that makes git run a program in a command line; empty when there is none."""
+    folders = list_git_folders(str(arguments.get("command")), str(arguments.get(FOLDER_ARGUMENT) or ""))
+    return next((found for folder in folders if (found := resolver.find_git_program(folder))), "")
 
 
 def _describe_arguments(tool: ToolSpec, arguments: Mapping[str, Any], resolver: PathResolver) -> tuple[str, ...]:

@@ -50,6 +50,9 @@ class PathResolver:
     project_parents: tuple[str, ...] = ()
     """Folders that contain something of `project_paths`. The user often works in them. So a call that names such a
     folder is treated as a change of a protected file only if it may move or replace the folder."""
+    find_git_program: Callable[[str], str] = lambda _: ""
+    """A function that takes a folder. It returns the setting of a repository that makes git run a program when git
+    reads in this folder, such as `diff.external`; "" for none."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that a command line can use. Those whose value is not an absolute path are empty."""
 

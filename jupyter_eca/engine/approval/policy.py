@@ -6,10 +6,11 @@ approvals that are remembered for a session.
 The rules and their order are those of ECA, whose configuration files we read: first the `deny` rules, then what the
 user approved for this session, then the `ask` rules, then the `allow` rules, then the default. After that:
 
-- A call that is not denied needs approval each time, whatever the other rules say, in four cases. An `alwaysAsk` rule,
+- A call that is not denied needs approval each time, whatever the other rules say, in five cases. An `alwaysAsk` rule,
   which is a key of ours, selects it. Or it may change a protected file, which decides what may run without approval
   (`protected_paths`). Or it changes a Markdown cell that loads something as soon as it is shown. Or a rule denies some
-  commands, or always asks about them, and it is not certain which commands the call runs.
+  commands, or always asks about them, and it is not certain which commands the call runs. Or it calls git to read, and
+  the repository makes git run a program (`git_reads`); trust allows this, and so does a sandbox that the user trusts.
 - Trust, which the user switches on for a chat, allows all other calls that would need approval. It never allows a
   denied call.
 - A command that needs approval only because no rule selects it runs without approval in a sandbox that the user trusts
@@ -76,7 +77,7 @@ def asks_each_time(cause: Cause | None) -> bool:
     """Return whether a call with this cause needs approval each time, whatever trust and earlier approvals say."""
     # These values of `Cause.kind` are explained there. `unseen` means that the call may run code which was changed
     # without approval and is not reviewed yet.
-    return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen"}
+    return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen", "repository"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +304,8 @@ def decide(
         return Verdict(Decision.ASK, cause=Cause(kind="loads", loads=loads))
     if rule := _find_inapplicable_rule(policy, call):
         return Verdict(Decision.ASK, cause=Cause(kind="unparsed", rule=rule))
+    if call.targets.git_program and not (trust or is_sandboxed):
+        return Verdict(Decision.ASK, cause=Cause(kind="repository", path=call.targets.git_program))
     if verdict.decision is Decision.ALLOW and unseen_path and not trust and may_run_code(tool, call.targets):
         return Verdict(Decision.ASK, cause=Cause(kind="unseen", path=unseen_path))
     if verdict.decision is not Decision.ASK or verdict.cause is None:

@@ -29,6 +29,8 @@ def describe_warning(cause: Cause) -> str:
             return f"The rule `{cause.rule}` asks each time"
         case "unseen":
             return f"This may run what was changed without your approval (`{cause.path}`)"
+        case "repository":
+            return f"This repository makes git run a program (`{cause.path}`)"
         case "changed":
             return "Its server has changed this tool since you approved it for this session"
         case _:
@@ -55,7 +57,7 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
             return "Allowed: you have approved it for this session"
         case "review":
             return f"Allowed: the change can be undone (`review: {cause.rule}`)"
-        case "always" | "protected" | "loads" | "unparsed" | "changed" | "unseen":
+        case "always" | "protected" | "loads" | "unparsed" | "changed" | "unseen" | "repository":
             warning = describe_warning(cause)
             return f"Asked: {warning[:1].lower()}{warning[1:]}"
         case "sandbox":

@@ -17,6 +17,7 @@ from jupyter_eca.engine.approval.path_resolver import PathResolver
 from jupyter_eca.instructions.agents_md import list_files_to_protect
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.workspace.files.read_threads import run_read
+from jupyter_eca.workspace.git_programs import find_git_program
 from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
         tuple(map(Path.as_posix, _list_folders(roots, machine_paths))),
         tuple(map(Path.as_posix, project_paths)),
         tuple(map(Path.as_posix, _list_folders(roots, project_paths))),
+        lambda folder: find_git_program(_resolve(start / expand_home(folder))),
         # Other values are no folders, and may be secrets, which the card of a call must not show.
         {name: value if value.startswith("/") else "" for name, value in os.environ.items()},
     )

@@ -43,7 +43,7 @@ async def run_program(arguments: Sequence[str], folder: Path, errors: IO[bytes] 
         asyncio.create_subprocess_exec(
             *arguments,
             cwd=folder,
-            env=_build_environment(),
+            env=build_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
@@ -110,7 +110,7 @@ async def is_in_work_tree(folder: Path) -> bool:
     return await run_git(folder, "rev-parse", "--is-inside-work-tree") == b"true\n"
 
 
-def _build_environment() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """Return our environment without the variables that could direct git to another repository. Programs also get
     variables for English messages and UTF-8, and git takes no locks for reads."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

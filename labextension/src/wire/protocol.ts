@@ -228,16 +228,20 @@ export interface Cause {
    * the call changes what may run without asking. `loads`: it changes a Markdown cell that loads something as soon as
    * it is shown. `unparsed`: its command line cannot be parsed, and a rule limits some commands. `changed`: the tool
    * has changed since the user approved it for the session. `review`: the setting `review` lets the change be made
-   * without approval. `unseen`: the call may run what was changed without approval and is not reviewed yet. `sandbox`:
+   * without approval. `unseen`: the call may run what was changed without approval and is not reviewed yet.
+   * `repository`: the command calls git, and the configuration of the repository makes git run a program. `sandbox`:
    * the command runs in the sandbox, where it can do no harm. `unasked`: an outside agent runs the call without asking.
    */
-  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'always' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'sandbox' | 'unasked';
+  readonly kind: 'rule' | 'remembered' | 'trust' | 'default' | 'always' | 'protected' | 'loads' | 'unparsed' | 'changed' | 'review' | 'unseen' | 'repository' | 'sandbox' | 'unasked';
   /**
    * The selector of the deciding rule in `toolCall.approval`. For `trust`, the rule that would have asked. For
    * `review`, the value of the setting.
    */
   readonly rule?: string;
-  /** For `protected`, what the call may change. For `unseen`, what was changed. */
+  /**
+   * For `protected`, what the call may change. For `unseen`, what was changed. For `repository`, the setting of git
+   * that names the program.
+   */
   readonly path?: string;
   /** For `loads`, what is loaded and from where, in words. */
   readonly loads?: string;

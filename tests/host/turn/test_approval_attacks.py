@@ -85,6 +85,70 @@ async def test_a_remembered_git_status_runs_no_program_that_the_repository_names
         assert not (tmp_path / "PWNED").exists()
 
 
+GIT = {
+    "another program for differences": ("config diff.external {program}", "git diff", "diff.external"),
+    "a program for one kind of file": ("config diff.x.textconv {program}", "git diff", "diff.x.textconv"),
+    "a filter": ("config filter.x.clean {program}", "git status", "filter.x.clean"),
+    "a file that the configuration includes": ("config include.path ../included", "git diff", "diff.external"),
+    "a program that checks signatures": ("config gpg.program {program}", "git log -1", "gpg.program"),
+    "behind a change of the folder": ("config diff.external {program}", "cd ../root && git diff", "diff.external"),
+    "behind another program": ("config diff.external {program}", "env git diff", "diff.external"),
+    "by an option": ("config diff.external {program}", "git -C . diff", "diff.external"),
+}
+
+
+@pytest.mark.parametrize("name", GIT)
+async def test_a_reading_git_for_which_the_repository_names_a_program_is_asked_about_each_time(
+    tmp_path: Path, name: str
+) -> None:
+    setting, line, known = GIT[name]
+    program = f"touch {shlex.quote(str(tmp_path / 'PWNED'))}; false"
+    rule = {"argsMatchers": {"command": ["(cd|git|env) .*"]}}
+    allowed = {"approval": {"allow": {"shell_command": rule}}}
+    async with project(tmp_path, plays(*[call("shell_command", command=line)] * 2), toolCall=allowed) as table:
+        (table.folder / "a.txt").write_text("one")
+        (table.folder / ".gitattributes").write_text("*.txt diff=x filter=x\n")
+        commit = "-c user.name=a -c user.email=a@example.org commit -qm one"
+        for arguments in ("init -q", "add a.txt", commit, f"config -f included diff.external {shlex.quote(program)}"):
+            await run_git(table.folder, arguments)
+        await run_git(table.folder, setting.format(program=shlex.quote(program)))
+        (table.folder / "a.txt").write_text("two")
+        received = await answer(await table.client(), "look", Person(0))
+        assert [(question.cause and question.cause.kind, question.remembers) for question in asked(received)] == [
+            ("repository", None)
+        ] * 2
+        assert {question.cause.path for question in asked(received) if question.cause} == {known}
+        assert not (tmp_path / "PWNED").exists()
+
+
+async def test_a_submodule_may_not_name_a_program_for_git_either(tmp_path: Path) -> None:
+    async with project(tmp_path, plays(call("shell_command", command="git status")), **EVERYTHING) as table:
+        below = table.folder / "sub"
+        below.mkdir()
+        commit = "-c user.name=a -c user.email=a@example.org commit -q --allow-empty -m one"
+        for folder, arguments in (
+            *((below, "init -q"), (below, commit), (below, "config filter.x.clean false")),
+            *((table.folder, "init -q"), (table.folder, "-c advice.addEmbeddedRepo=false add sub")),
+        ):
+            await run_git(folder, arguments)
+        received = await answer(await table.client(), "look", Person(0))
+        assert [question.cause.path for question in asked(received) if question.cause] == ["filter.x.clean"]
+
+
+@pytest.mark.parametrize(
+    "setting", ["", "config filter.x.clean 'git-lfs clean -- %f'", "config alias.x '!touch PWNED'"]
+)
+async def test_a_reading_git_of_a_usual_repository_is_not_asked_about(tmp_path: Path, setting: str) -> None:
+    async with project(tmp_path, plays(call("shell_command", command="git status")), **EVERYTHING) as table:
+        for arguments in filter(None, ("init -q", setting)):
+            await run_git(table.folder, arguments)
+        assert asked(await answer(await table.client(), "look", Person(0))) == []
+
+
+async def run_git(folder: Path, arguments: str) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", *shlex.split(arguments)], cwd=folder, check=True)
+
+
 async def test_a_command_is_remembered_for_the_working_directory_of_the_chat(tmp_path: Path) -> None:
     script = [
         {"message": "", "reply": [call("shell_command", command="touch here")]},

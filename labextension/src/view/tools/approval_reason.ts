@@ -20,11 +20,11 @@ export function needsApprovalEachTime(block: ToolBlock): boolean {
 
 /**
  * Whether the explanation is a warning, which the card of a waiting call shows even while its details are folded. The
- * call changes what may run without a question (`protected`), makes the page load something (`loads`), or runs what was
- * changed without approval (`unseen`).
+ * call changes what may run without a question (`protected`), makes the page load something (`loads`), runs what was
+ * changed without approval (`unseen`), or runs a program that a repository names (`repository`).
  */
 export function hasWarning({ cause }: ToolBlock): boolean {
-  return cause?.kind === 'protected' || cause?.kind === 'loads' || cause?.kind === 'unseen';
+  return ['protected', 'loads', 'unseen', 'repository'].includes(cause?.kind ?? '');
 }
 
 /** Return the sentence that explains the decision about a call; empty when the server has sent no cause. */
@@ -59,6 +59,8 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
       );
     case 'unseen':
       return trans.__('This may run what was changed without your approval: %1', toExactText(cause.path ?? ''));
+    case 'repository':
+      return trans.__('This repository makes git run a program: %1', toExactText(cause.path ?? ''));
     case 'review':
       // Here the rule is the value of the setting `review`.
       return cause.rule === 'never'
