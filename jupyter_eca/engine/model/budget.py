@@ -3,8 +3,9 @@
 It must not know who pays for a request: its neighbour `host/costs` does, and also counts what was spent.
 
 A budget is a limit in US dollars. Only known prices count: the requests to a model without a price are not added up,
-and the question to the user says so. The cost of the next request is estimated from the text that it sends, without
-the answer, whose length nobody knows. So one answer may exceed a limit, but never two.
+and the question to the user says so. Where an administrator has set the budget, only one of them is sent. The cost of
+the next request is estimated from the text that it sends, without the answer, whose length nobody knows. So one answer
+may exceed a limit, but never two.
 """
 
 from __future__ import annotations
@@ -118,6 +119,16 @@ def find_excess(budgets: Iterable[Budget], next_cost: float | None) -> BudgetExc
         if next_cost != 0.0 and (budget.spent >= budget.maximum or budget.spent + (next_cost or 0.0) > budget.maximum):
             return BudgetExcess(budget, next_cost)
     return None
+
+
+def explain_unknown_price(model: str, budget: Budget) -> str:
+    """Return the error text for a request of unknown price where an administrator has set a budget, and the cost of an
+    earlier request is not known either."""
+    provider, _, name = model.partition("/")
+    return (
+        f"The budget for {_SCOPE_NAMES[budget.scope]} cannot be exceeded, and it is not known what {model} costs. So "
+        f"the request was not sent. An administrator can set `providers.{provider}.models.{name}.cost`."
+    )
 
 
 def format_increase(excess: BudgetExcess) -> str:

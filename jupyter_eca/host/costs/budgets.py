@@ -9,7 +9,16 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.budget import GO_ON, STOP, Budget, BudgetExcess, BudgetScope, find_excess, format_increase
+from jupyter_eca.engine.model.budget import (
+    GO_ON,
+    STOP,
+    Budget,
+    BudgetExcess,
+    BudgetScope,
+    explain_unknown_price,
+    find_excess,
+    format_increase,
+)
 from jupyter_eca.errors import OverBudget
 from jupyter_eca.host.costs.ledger import find_midnight
 from jupyter_eca.host.store import CostFilter
@@ -39,7 +48,8 @@ class Budgets:
     async def check_request(self, bill: Bill, request: ModelRequest) -> None:
         """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
-        A budget of the administrator's policy is not asked about: it cannot be exceeded.
+        A budget of the administrator's policy is not asked about: it cannot be exceeded. So after a request whose
+        cost was not known even when it had ended, no other one of unknown price is sent.
 
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
@@ -50,6 +60,8 @@ class Budgets:
             if (limit_and_reason := policy.find_budget(budget.scope)) is None:
                 continue
             limit, reason = limit_and_reason
+            if price is None and budget.unpriced:
+                raise OverBudget(f"{explain_unknown_price(bill.model, budget)} {reason}")
             if excess := find_excess((replace(budget, limit=limit, raised=0.0),), price):
                 raise OverBudget(f"{excess.text} It was not sent. {reason}")
         while excess := find_excess(await self._list_budgets(bill), price):

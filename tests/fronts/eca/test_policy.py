@@ -19,6 +19,7 @@ from jupyter_eca.protocol.context import WebContext
 from tests.fronts.eca.test_approvals import filed, mine
 from tests.fronts.eca.test_defaults import find, set_default
 from tests.support.host_and_client import answer, said
+from tests.support.openai_server import LoopbackOpenAI, recording
 from tests.support.priced_host import RATES
 from tests.support.timeouts import PATIENCE
 
@@ -185,6 +186,23 @@ async def test_a_budget_of_the_policy_is_not_asked_about_and_cannot_be_raised(
             await set_default(client, "budget.perDay", dollars=5)
         listed = await client.request("config/defaults", Empty(), defaults.ConfigDefaultsResult)
         assert CONTACT in (find(listed, "budget.perDay").limited or "")
+
+
+async def test_a_model_of_unknown_price_is_asked_once_where_the_policy_sets_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impose(monkeypatch, limits={"budget": {"perDay": 5.0}})
+    mine(tmp_path).parent.mkdir(parents=True)
+    with LoopbackOpenAI([recording("chat", "text_comes_in_pieces_and_usage_after_it")[0]] * 3) as server:
+        house: dict[str, Any] = {"api": "openai-chat", "url": server.url, "key": "sk-x", "models": {"m": {}}}
+        mine(tmp_path).write_text(json.dumps({"providers": {"house": house}}))
+        async with filed(tmp_path, monkeypatch) as table:
+            client = await table.client()
+            assert said(await answer(client, "Hello", model="house/m")) == "Hello."
+            refused = said(await answer(client, "Hello", model="house/m"), "system")
+            assert "providers.house.models.m.cost" in refused
+            assert CONTACT in refused
+    assert [request.path for request in server.requests].count("/chat/completions") == 1
 
 
 async def test_a_locked_default_is_shown_with_its_reason_and_not_written(
