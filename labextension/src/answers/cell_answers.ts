@@ -14,6 +14,7 @@ import { addToolsToAnswer } from './code_blocks';
 import { createCodeTarget } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
+import { WaitingCells } from './waiting_cells';
 
 /**
  * Buttons are added when the output has not changed for this time, in milliseconds. A streamed answer is drawn again
@@ -27,11 +28,15 @@ export class CellAnswers {
   private readonly followed = new WeakSet<Cell>();
   /** The cells that have an answer. Their HTML elements are observed. */
   private readonly observed = new WeakSet<Cell>();
+  /** Shows the cells whose answers wait for the user. */
+  private readonly waitingCells: WaitingCells;
 
   constructor(
     private readonly panel: NotebookPanel,
     private readonly trans: TranslationBundle
-  ) {}
+  ) {
+    this.waitingCells = new WaitingCells(panel, trans);
+  }
 
   /** Begin to follow the cells of the notebook, also those of a notebook model that replaces the present one. */
   follow(): void {
@@ -53,8 +58,10 @@ export class CellAnswers {
         this.followed.add(cell);
         const checkOutput = (): void => {
           this.observeAnswer(cell);
+          this.waitingCells.update(cell);
         };
         cell.model.outputs.changed.connect(checkOutput);
+        this.waitingCells.update(cell);
         // Lab draws a cell only when it comes into view. The cell may be closed before that.
         void cell.ready.then(checkOutput, () => undefined);
       }

@@ -101,6 +101,47 @@ def test_text_streams_in_a_click_approves_and_the_variable_is_in_the_kernel_and_
     assert "The sum is in" in saved
 
 
+def asking_above_many_cells(page: Page, lab: Lab, name: str) -> Notebook:
+    """The question is in cell 1. Cells of many lines are below it."""
+    page.set_viewport_size({"width": 1280, "height": 420})
+    lines = "\n".join(f"x = {number}" for number in range(60))
+    return asking(page, lab, name, "%%eca\nWhat is the sum?", *[lines] * 12)
+
+
+def test_a_cell_that_waits_far_above_the_last_one_comes_into_view(page: Page, lab: Lab) -> None:
+    notebook = asking_above_many_cells(page, lab, "sight.ipynb")
+    # Lab goes to the last cell, and takes the waiting one out of the page.
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    button = page.get_by_role("button", name="Approve", exact=True)
+    expect(button).to_be_in_viewport(timeout=SECONDS * 1000)
+    expect(page.locator(".eca-WaitingNote")).to_have_count(0)
+    assert notebook.cursor()[1] == "command", "the page only scrolls: nothing else gets the keyboard"
+    button.click()
+    notebook.wait_until_run(1)
+
+
+def test_a_user_who_types_elsewhere_stays_there_and_reads_which_cell_waits(page: Page, lab: Lab) -> None:
+    notebook = asking_above_many_cells(page, lab, "elsewhere.ipynb")
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.content.scrollToItem(13)")
+    notebook.cell(13).locator(".cm-content").click()
+    page.keyboard.type("y = 1 # ")
+    note = page.locator(".eca-WaitingNote")
+    expect(note).to_contain_text("Cell 2 waits for you", timeout=SECONDS * 1000)
+    page.keyboard.type("and on")
+    assert "and on" in notebook.sources()[13]
+    note.get_by_role("button", name="Go to the cell").click()
+    button = page.get_by_role("button", name="Approve", exact=True)
+    expect(button).to_be_in_viewport(timeout=SECONDS * 1000)
+    expect(note).to_have_count(0)
+    # The card has the keyboard, so that the next Tab goes to its buttons.
+    expect(page.locator(".eca-Widget:focus")).to_have_count(1)
+    button.click()
+    notebook.wait_until_run(1)
+    page.keyboard.press("Control+End")
+    expect(note).to_have_count(0)
+
+
 @pytest.mark.nightly
 def test_a_click_on_reject_with_a_reason_runs_nothing_and_tells_the_model(page: Page, lab: Lab) -> None:
     notebook = asking(page, lab, "reject.ipynb", "%%eca\nWhat is the sum?", "print('total' in globals())")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import traitlets
 
+from jupyter_eca.apps.kernel.engine.saved_code import KEY
 from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListResult
@@ -75,7 +76,9 @@ class Card(MultiPageWidget):
         """Show the card. A front end without widgets shows `text` instead."""
         if not self._shown:
             view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-            self._publish({"application/vnd.jupyter.widget-view+json": view, "text/plain": text})
+            data = {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
+            # By this mark the page finds the cell when it is out of sight: `labextension/src/answers/waiting_cells.ts`.
+            self._publish(data, {KEY: {"waiting": True}})
             self._shown = True
 
     def hide(self) -> None:
@@ -94,9 +97,11 @@ class Card(MultiPageWidget):
         with suppress(KeyError):
             super().close()
 
-    def _publish(self, data: dict[str, Any]) -> None:
+    def _publish(self, data: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
         """Publish data as the output of the card, or replace the earlier data."""
-        publish = partial(self._publisher.publish, data, transient={"display_id": self._id}, update=self._published)
+        publish = partial(
+            self._publisher.publish, data, metadata, transient={"display_id": self._id}, update=self._published
+        )
         # Publish in the context of the cell, because this may be called by a task of another context.
         self._context.copy().run(publish)
         self._published = True
