@@ -9,8 +9,7 @@ import * as React from 'react';
 import { AgentEntry, AgentsWriteParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
-import { TextWithCode } from '../view/common/TextWithCode';
-import { readField } from '../view/first_run/Login';
+import { GetField, NamedForm, readPlace } from './NamedForm';
 
 interface Props {
   /** The agent that is changed; absent for a new one. Its name and its file stay the same. */
@@ -31,50 +30,32 @@ const NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Who can use an agent: the user, other agents, or both. */
 const MODES = ['primary', 'subagent', 'both'] as const;
 
-/** Draws the form. It checks the name before it calls `onSubmit`. */
+/** Draws the form. */
 export function AgentForm({ old, models, tools, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const [error, setError] = React.useState('');
-  const [busy, setBusy] = React.useState(false);
   const id = React.useId();
   const modes = {
     primary: trans.__('you'),
     subagent: trans.__('other agents'),
     both: trans.__('you and other agents')
   };
-  const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const params = readAgent(name => readField(data, name), old);
-    if (old === undefined && !NAME_PATTERN.test(params.name)) {
-      setError(
-        trans.__('The name may have only small letters, digits, hyphens and underscores, for example my-agent.')
-      );
-      return;
-    }
-    setBusy(true);
-    setError(await onSubmit(params));
-    setBusy(false);
-  };
   return (
-    <form
-      className="eca-Card eca-Form"
-      aria-label={old === undefined ? trans.__('A new agent') : trans.__('The agent %1', old.name)}
-      onSubmit={event => void submit(event)}
+    <NamedForm
+      label={old === undefined ? trans.__('A new agent') : trans.__('The agent %1', old.name)}
+      oldName={old?.name}
+      namePattern={NAME_PATTERN}
+      nameError={trans.__(
+        'The name may have only small letters, digits, hyphens and underscores, for example my-agent.'
+      )}
+      scopes={['workspace', 'global']}
+      changeNote={trans.__(
+        'The change is written to %1. What is not shown here stays.',
+        toExactText(old?.files.at(-1) ?? '')
+      )}
+      submitLabel={old === undefined ? trans.__('Add the agent') : trans.__('Save the agent')}
+      onSubmit={getField => onSubmit(readAgent(getField, old))}
+      onCancel={onCancel}
     >
-      <label>
-        {trans.__('Name')}
-        <input
-          className="eca-Input"
-          name="name"
-          required
-          autoFocus={old === undefined}
-          readOnly={old !== undefined}
-          defaultValue={old?.name}
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </label>
       <label>
         {trans.__('What it is for')}
         <input
@@ -130,33 +111,7 @@ export function AgentForm({ old, models, tools, onSubmit, onCancel }: Props): Re
         {trans.__('System prompt (empty: that of the assistant)')}
         <textarea className="eca-Input" name="prompt" rows={8} defaultValue={old?.prompt} />
       </label>
-      {old === undefined ? (
-        <label>
-          {trans.__('For')}
-          <select name="scope">
-            <option value="workspace">{trans.__('this workspace')}</option>
-            <option value="global">{trans.__('all your workspaces')}</option>
-          </select>
-        </label>
-      ) : (
-        <p className="eca-Note">
-          {trans.__('The change is written to %1. What is not shown here stays.', toExactText(old.files.at(-1) ?? ''))}
-        </p>
-      )}
-      {error !== '' && (
-        <p className="eca-Trouble" role="alert">
-          <TextWithCode text={error} />
-        </p>
-      )}
-      <div className="eca-Card-actions">
-        <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
-          {old === undefined ? trans.__('Add the agent') : trans.__('Save the agent')}
-        </button>
-        <button type="button" className="eca-Button" onClick={onCancel}>
-          {trans.__('Cancel')}
-        </button>
-      </div>
-    </form>
+    </NamedForm>
   );
 }
 
@@ -164,9 +119,8 @@ export function AgentForm({ old, models, tools, onSubmit, onCancel }: Props): Re
  * Return the agent that the fields of the form describe. `getField` returns the text of the field with a name. `old` is
  * the agent that is changed.
  */
-export function readAgent(getField: (name: string) => string, old?: AgentEntry): AgentsWriteParams {
+export function readAgent(getField: GetField, old?: AgentEntry): AgentsWriteParams {
   const model = getField('model').trim();
-  const file = old?.files.at(-1);
   return {
     name: getField('name').trim(),
     mode: MODES.find(mode => mode === getField('mode')) ?? 'primary',
@@ -176,8 +130,6 @@ export function readAgent(getField: (name: string) => string, old?: AgentEntry):
     disabledTools: getField('disabledTools')
       .split(/[\s,]+/)
       .filter(Boolean),
-    ...(old === undefined
-      ? { scope: getField('scope') === 'global' ? 'global' : 'workspace' }
-      : file !== undefined && old.digest !== undefined && { old: { file, digest: old.digest } })
+    ...readPlace(getField, old && { file: old.files.at(-1), digest: old.digest })
   };
 }

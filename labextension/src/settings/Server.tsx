@@ -11,6 +11,7 @@ import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from
 import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
+import { ConfirmedButton } from './ConfirmedButton';
 import { FileLinks } from './FileLink';
 import { Toggle } from '../view/common/Toggle';
 
@@ -126,8 +127,6 @@ function useStatusTexts(): Readonly<Record<ServerStatus, string>> {
 /** Draws the buttons that are possible in the present status of a server. */
 function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props): React.ReactElement {
   const { trans } = useEnv();
-  /** Whether the user has pressed *Remove* once. The second press removes the server. */
-  const [isConfirming, setConfirming] = React.useState(false);
   const isRunning = status === 'running' || status === 'starting';
   // For each button: whether it is shown, its label, its tooltip, and the function that it calls.
   const buttons: readonly (readonly [boolean, string, string, (name: string) => void])[] = [
@@ -177,30 +176,12 @@ function ServerButtons({ server: { name, status, hasAuth }, ...actions }: Props)
             </button>
           )
       )}
-      <button
-        type="button"
-        className="eca-Button eca-mod-danger"
+      <ConfirmedButton
+        label={trans.__('Remove')}
+        confirmLabel={trans.__('Remove permanently')}
         title={trans.__('Stop the server, and delete it from the configuration')}
-        onClick={() => {
-          if (isConfirming) {
-            void actions.onRemove(name);
-          }
-          setConfirming(!isConfirming);
-        }}
-      >
-        {isConfirming ? trans.__('Remove permanently') : trans.__('Remove')}
-      </button>
-      {isConfirming && (
-        <button
-          type="button"
-          className="eca-Button"
-          onClick={() => {
-            setConfirming(false);
-          }}
-        >
-          {trans.__('Cancel')}
-        </button>
-      )}
+        onConfirm={() => void actions.onRemove(name)}
+      />
     </>
   );
 }

@@ -10,8 +10,7 @@ import * as React from 'react';
 import { joinWords, parsePairs, splitWords } from './command_line';
 import { McpAddServerParams, ToolServerUpdatedParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';
-import { TextWithCode } from '../view/common/TextWithCode';
-import { readField } from '../view/first_run/Login';
+import { GetField, NamedForm } from './NamedForm';
 
 interface Props {
   /** The server that is changed; absent for a new one. Its name, its kind and its file stay the same. */
@@ -29,42 +28,31 @@ const NAME_PATTERN = /^[A-Za-z0-9_.-]+$/;
 export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [kind, setKind] = React.useState<'command' | 'url'>(server?.url === undefined ? 'command' : 'url');
-  const [error, setError] = React.useState('');
-  const [busy, setBusy] = React.useState(false);
-  const submit = async (event: React.FormEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const params = readServer(name => readField(data, name));
-    if (!NAME_PATTERN.test(readField(data, 'name').trim())) {
-      setError(
-        trans.__(
-          'The name may have only letters, digits, dots, hyphens and underscores, for example my-server. Change the name.'
-        )
-      );
-      return;
-    }
-    if (params === undefined) {
-      setError(trans.__('Each line must have the form NAME=value. Change the lines that do not.'));
-      return;
-    }
-    setBusy(true);
-    setError(await onSubmit(params));
-    setBusy(false);
-  };
   return (
-    <form className="eca-Card eca-Form" onSubmit={event => void submit(event)}>
-      <label>
-        {trans.__('Name')}
-        <input
-          className="eca-Input"
-          name="name"
-          required
-          autoFocus={server === undefined}
-          readOnly={server !== undefined}
-          defaultValue={server?.name}
-          autoComplete="off"
-        />
-      </label>
+    <NamedForm
+      oldName={server?.name}
+      namePattern={NAME_PATTERN}
+      nameError={trans.__(
+        'The name may have only letters, digits, dots, hyphens and underscores, for example my-server. Change the name.'
+      )}
+      scopes={['global', 'workspace']}
+      changeNote={
+        <>
+          {trans.__('The change is written to the file that has the server, and the server is started again.')}{' '}
+          {kind === 'command'
+            ? trans.__('The environment is not shown. A variable that you type is added or replaced, the others stay.')
+            : trans.__('The headers are not shown. A header that you type is added or replaced, the others stay.')}
+        </>
+      }
+      submitLabel={server === undefined ? trans.__('Add') : trans.__('Save')}
+      onSubmit={async getField => {
+        const params = readServer(getField);
+        return params === undefined
+          ? trans.__('Each line must have the form NAME=value. Change the lines that do not.')
+          : onSubmit(params);
+      }}
+      onCancel={onCancel}
+    >
       {server === undefined ? (
         <fieldset>
           <legend>{trans.__('Reached by')}</legend>
@@ -125,36 +113,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
           </label>
         </>
       )}
-      {server === undefined ? (
-        <label>
-          {trans.__('For')}
-          <select name="scope">
-            <option value="global">{trans.__('all your workspaces')}</option>
-            <option value="workspace">{trans.__('this workspace')}</option>
-          </select>
-        </label>
-      ) : (
-        <p className="eca-Note">
-          {trans.__('The change is written to the file that has the server, and the server is started again.')}{' '}
-          {kind === 'command'
-            ? trans.__('The environment is not shown. A variable that you type is added or replaced, the others stay.')
-            : trans.__('The headers are not shown. A header that you type is added or replaced, the others stay.')}
-        </p>
-      )}
-      {error !== '' && (
-        <p className="eca-Trouble" role="alert">
-          <TextWithCode text={error} />
-        </p>
-      )}
-      <div className="eca-Card-actions">
-        <button type="submit" className="eca-Button eca-mod-main" disabled={busy}>
-          {server === undefined ? trans.__('Add') : trans.__('Save')}
-        </button>
-        <button type="button" className="eca-Button" onClick={onCancel}>
-          {trans.__('Cancel')}
-        </button>
-      </div>
-    </form>
+    </NamedForm>
   );
 }
 
@@ -163,7 +122,7 @@ export function ServerForm({ server, onSubmit, onCancel }: Props): React.ReactEl
  * field `kind` says whether the server is reached at a URL or started by a command. Return undefined when the headers
  * or the variables of the environment cannot be parsed.
  */
-export function readServer(getField: (name: string) => string): McpAddServerParams | undefined {
+export function readServer(getField: GetField): McpAddServerParams | undefined {
   const scope = getField('scope') === 'workspace' ? 'workspace' : 'global';
   const common = { name: getField('name').trim(), scope } as const;
   if (getField('kind') === 'url') {
