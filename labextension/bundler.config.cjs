@@ -3,5 +3,10 @@
  *
  * Two builds of one commit must be the same, byte by byte, in whatever folder they are made. By default, the id of the
  * entry is a hash of the path of the folder. Natural ids are the order in which the modules are imported.
+ *
+ * The builder puts style sheets into the JavaScript as they are written. So they are minified first.
  */
-module.exports = { optimization: { moduleIds: 'natural' } };
+module.exports = {
+  optimization: { moduleIds: 'natural' },
+  module: { rules: [{ test: /\.css$/, enforce: 'pre', use: require.resolve('./minify_css.cjs') }] }
+};

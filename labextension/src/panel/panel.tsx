@@ -13,6 +13,7 @@ import { UUID } from '@lumino/coreutils';
 import * as React from 'react';
 
 import '../../style/panel.css';
+import '../../style/code_tools.css';
 import '../../style/code_colors.css';
 
 import { ApprovalRules } from '../chat/approval_rules';

@@ -13,6 +13,7 @@ import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import '../../style/panel.css';
+import '../../style/code_tools.css';
 import './widget.css';
 
 import { Drafts } from '../chat/drafts';

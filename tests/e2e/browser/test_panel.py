@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -302,6 +304,12 @@ def test_the_modules_of_the_panel_are_loaded_when_lab_is_idle_and_the_panel_when
     Panel.show(page)
     assert 0 < before <= 30 * 1024
     assert before < count_bytes() <= 400 * 1024
+
+
+def test_all_scripts_of_the_page_together_are_small() -> None:
+    """Also those of the settings and of what is rarely used. The builder would take the style sheets as they are."""
+    scripts = Path(sys.prefix) / "share/jupyter/labextensions/jupyter-eca/static"
+    assert 0 < sum(file.stat().st_size for file in scripts.glob("*.js")) <= 420 * 1024
 
 
 @pytest.mark.nightly
