@@ -18,10 +18,13 @@ export type Age = 'today' | 'yesterday' | 'week' | 'month' | 'older';
 
 /** A group of chats, with the key by which they were grouped. */
 export interface ChatGroup {
-  /** The path of a notebook, which is empty for the chats without one; an `Age`; or a `ChatState`. */
+  /** The path of a notebook, which is empty for the chats without one; an `Age`; a `ChatState`; or `PINNED`. */
   readonly key: string;
   readonly chats: readonly ChatSummary[];
 }
+
+/** The key of the group of the pinned chats. It cannot be a path. */
+export const PINNED = '\0';
 
 /** The order of the groups by state: the chats that need the user most come first. */
 const STATES: readonly ChatState[] = ['waiting', 'running', 'failed', 'done'];
@@ -55,7 +58,8 @@ export function findAge(time: number, now: number): Age {
 }
 
 /**
- * Return the groups that are not empty. `chats` begins with the newest, and the chats of a group keep their order.
+ * Return the groups that are not empty. `chats` begins with the newest, and the chats of a group keep their order. The
+ * first group has the `pinned` chats, whatever the grouping is.
  *
  * `now` is the time in milliseconds since 1970. `activeNotebook` is the path of the active notebook, whose group comes
  * first. Then come the other notebooks, in the order of their newest chats, and last the chats without a notebook.
@@ -63,14 +67,20 @@ export function findAge(time: number, now: number): Age {
 export function groupChats(
   chats: readonly ChatSummary[],
   grouping: Grouping,
-  { now, activeNotebook }: { readonly now: number; readonly activeNotebook: string | undefined }
+  {
+    now,
+    activeNotebook,
+    pinned
+  }: { readonly now: number; readonly activeNotebook: string | undefined; readonly pinned: ReadonlySet<string> }
 ): readonly ChatGroup[] {
   const findKey = (chat: ChatSummary): string =>
-    grouping === 'notebook'
-      ? (chat.notebook ?? '')
-      : grouping === 'date'
-        ? findAge(chat.updatedAt, now)
-        : getChatState(chat);
+    pinned.has(String(chat.id))
+      ? PINNED
+      : grouping === 'notebook'
+        ? (chat.notebook ?? '')
+        : grouping === 'date'
+          ? findAge(chat.updatedAt, now)
+          : getChatState(chat);
   const groups = new Map<string, ChatSummary[]>();
   for (const chat of chats) {
     const key = findKey(chat);
@@ -83,7 +93,7 @@ export function groupChats(
       : grouping === 'date'
         ? AGES
         : STATES;
-  return order.flatMap(key => {
+  return [PINNED, ...order.filter(key => key !== PINNED)].flatMap(key => {
     const chatsOfGroup = groups.get(key);
     return chatsOfGroup === undefined ? [] : [{ key, chats: chatsOfGroup }];
   });

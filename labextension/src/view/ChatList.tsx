@@ -1,5 +1,5 @@
 /**
- * Shows the chats of the workspace in groups, and lets the user find, open, rename and delete them.
+ * Shows the chats of the workspace in groups, and lets the user find, open, pin, rename and delete them.
  *
  * This module knows no session: `App.tsx` passes the functions that the buttons call. `chats/groups.ts` makes the
  * groups, and `chats/search.ts` finds the chats.
@@ -9,7 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { Excerpts, filterChats, markWords } from '../chats/search';
-import { ChatGroup, ChatState, getChatState, groupChats, Grouping } from '../chats/groups';
+import { ChatGroup, ChatState, getChatState, groupChats, Grouping, PINNED } from '../chats/groups';
 import { ChatId, ChatSummary } from '../wire/protocol';
 import { baseName, toPlainText } from '../render/format';
 import { useEnv, usePreferences } from './common/env';
@@ -45,7 +45,16 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
   const [grouping, setGrouping] = React.useState(preferences.chatGrouping);
   const excerpts = useExcerpts(query.trim(), onSearch);
   const foundChats = filterChats(chats, query, excerpts);
-  const groups = groupChats(foundChats, grouping, { now: Date.now(), activeNotebook });
+  const pinned = new Set(preferences.pinnedChats);
+  const groups = groupChats(foundChats, grouping, { now: Date.now(), activeNotebook, pinned });
+  const togglePin =
+    savePreferences &&
+    ((chatId: ChatId): void => {
+      const id = String(chatId);
+      // The ids of chats that are gone are forgotten here.
+      const others = chats.map(chat => String(chat.id)).filter(other => other !== id && pinned.has(other));
+      savePreferences({ pinnedChats: pinned.has(id) ? others : [...others, id] });
+    });
   return (
     <div className="eca-Chats">
       <div className="eca-Chats-head">
@@ -81,7 +90,11 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
       </p>
       {groups.map(group => (
         <section key={group.key} aria-label={nameGroup(group, grouping, mayApprove, trans)}>
-          <h2 className="eca-Chats-group" title={grouping === 'notebook' ? group.key : undefined} dir="auto">
+          <h2
+            className="eca-Chats-group"
+            title={grouping === 'notebook' && group.key !== PINNED ? group.key : undefined}
+            dir="auto"
+          >
             {nameGroup(group, grouping, mayApprove, trans)}
           </h2>
           <ul>
@@ -89,7 +102,9 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
               <Row
                 key={chat.id}
                 chat={chat}
-                grouping={grouping}
+                namesNotebook={grouping !== 'notebook' || group.key === PINNED}
+                isPinned={group.key === PINNED}
+                onTogglePin={togglePin}
                 query={query}
                 excerpt={excerpts?.get(chat.id) ?? ''}
                 {...actions}
@@ -156,6 +171,9 @@ function describeResult(
  * `mayApprove`: the user may approve tool calls, so chats with such calls wait for this user.
  */
 function nameGroup({ key }: ChatGroup, grouping: Grouping, mayApprove: boolean, trans: TranslationBundle): string {
+  if (key === PINNED) {
+    return trans.__('Pinned');
+  }
   if (grouping === 'notebook') {
     return key === '' ? trans.__('No notebook') : baseName(key);
   }
@@ -175,8 +193,12 @@ function nameGroup({ key }: ChatGroup, grouping: Grouping, mayApprove: boolean, 
 
 type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly chat: ChatSummary;
-  /** How the list is grouped. Without groups by notebook, the row names the notebook. */
-  readonly grouping: Grouping;
+  /** Whether the row names the notebook of the chat, because the heading of its group does not. */
+  readonly namesNotebook: boolean;
+  /** Whether the chat stands at the top of the list. */
+  readonly isPinned: boolean;
+  /** Pins the chat, or unpins it; undefined where the page has no settings. */
+  readonly onTogglePin: ((id: ChatId) => void) | undefined;
   /** What the user searches for; its words are marked in the excerpt. */
   readonly query: string;
   /** A sentence of the chat with the words of the query; empty when there is none. */
@@ -185,8 +207,9 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly isCurrent: boolean;
 };
 
-/** Draws one chat in the list. Its buttons rename and delete it. */
-function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDelete }: RowProps): React.ReactElement {
+/** Draws one chat in the list. Its buttons pin, rename and delete it. */
+function Row({ chat, query, excerpt, isCurrent, isPinned, ...props }: RowProps): React.ReactElement {
+  const { onOpen, onRename, onDelete, onTogglePin } = props;
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
   /**
@@ -227,7 +250,7 @@ function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDe
         <span className="eca-Chats-when">
           <ChatStateText state={getChatState(chat)} updatedAt={chat.updatedAt} />
         </span>
-        {grouping !== 'notebook' && chat.notebook !== undefined && (
+        {props.namesNotebook && chat.notebook !== undefined && (
           <span className="eca-Chats-notebook" title={chat.notebook} dir="auto">
             {baseName(chat.notebook)}
           </span>
@@ -240,24 +263,37 @@ function Row({ chat, grouping, query, excerpt, isCurrent, onOpen, onRename, onDe
           </span>
         )}
       </button>
-      {mayAsk && (
-        <span className="eca-Chats-tools">
+      <span className="eca-Chats-tools">
+        {onTogglePin !== undefined && (
           <IconButton
-            icon="edit"
-            label={trans.__('Rename %1', title)}
+            icon="pin"
+            label={trans.__('Pin %1', title)}
+            tooltip={isPinned ? trans.__('Unpin %1', title) : trans.__('Pin %1', title)}
+            pressed={isPinned}
             onClick={() => {
-              setMode('renaming');
+              onTogglePin(chat.id);
             }}
           />
-          <IconButton
-            icon="trash"
-            label={trans.__('Delete %1', title)}
-            onClick={() => {
-              onDelete(chat.id, title);
-            }}
-          />
-        </span>
-      )}
+        )}
+        {mayAsk && (
+          <>
+            <IconButton
+              icon="edit"
+              label={trans.__('Rename %1', title)}
+              onClick={() => {
+                setMode('renaming');
+              }}
+            />
+            <IconButton
+              icon="trash"
+              label={trans.__('Delete %1', title)}
+              onClick={() => {
+                onDelete(chat.id, title);
+              }}
+            />
+          </>
+        )}
+      </span>
     </li>
   );
 }

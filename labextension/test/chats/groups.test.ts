@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { findAge, getChatState, groupChats, Grouping } from '../../src/chats/groups';
+import { findAge, getChatState, groupChats, Grouping, PINNED } from '../../src/chats/groups';
 import { ChatSummary } from '../../src/wire/protocol';
 
 const NOW = new Date(2026, 2, 31, 9, 30).getTime();
@@ -12,8 +12,13 @@ function chat(id: string, fields: Partial<ChatSummary> = {}): ChatSummary {
   return { id, status: 'idle', createdAt: 0, updatedAt: NOW, messageCount: 1, ...fields };
 }
 
-function group(chats: readonly ChatSummary[], grouping: Grouping, activeNotebook?: string): readonly string[] {
-  return groupChats(chats, grouping, { now: NOW, activeNotebook }).map(
+function group(
+  chats: readonly ChatSummary[],
+  grouping: Grouping,
+  activeNotebook?: string,
+  pinned: ReadonlySet<string> = new Set()
+): readonly string[] {
+  return groupChats(chats, grouping, { now: NOW, activeNotebook, pinned }).map(
     ({ key, chats }) => `${key}: ${chats.map(({ id }) => id).join(' ')}`
   );
 }
@@ -37,6 +42,18 @@ test('the notebook in activeNotebook comes first, and chats without a notebook l
   expect(group(chats, 'notebook')).toEqual(['b.ipynb: 2 4', 'a.ipynb: 3', ': 1']);
   expect(group(chats, 'notebook', 'a.ipynb')).toEqual(['a.ipynb: 3', 'b.ipynb: 2 4', ': 1']);
   expect(group(chats, 'notebook', 'other.ipynb')).toEqual(['b.ipynb: 2 4', 'a.ipynb: 3', ': 1']);
+});
+
+test('pinned chats come first in each grouping', () => {
+  const chats = [chat('1'), chat('2', { notebook: 'a.ipynb' }), chat('3', { notebook: 'a.ipynb' })];
+  const pinned = new Set(['1', '3', 'gone']);
+  for (const [grouping, others] of [
+    ['notebook', 'a.ipynb: 2'],
+    ['date', 'today: 2'],
+    ['state', 'done: 2']
+  ] as const) {
+    expect(group(chats, grouping, 'a.ipynb', pinned)).toEqual([`${PINNED}: 1 3`, others]);
+  }
 });
 
 test('what needs the user comes first', () => {

@@ -374,6 +374,7 @@ test('a setting that does not fit the schema becomes the default', () => {
     sendKey: 'Shift+Enter',
     chips: false,
     chatGrouping: 'notebook',
+    pinnedChats: [],
     pinChat: false,
     notifications: 'ask'
   });

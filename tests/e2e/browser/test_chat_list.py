@@ -100,6 +100,26 @@ def test_the_panel_shows_the_chat_of_the_notebook_in_front_unless_it_is_pinned(p
     panel.sees("You said: about the second")
 
 
+def test_a_pinned_chat_is_at_the_top_of_the_list_also_after_a_reload(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    for words in ("keep this one", "a newer one"):
+        ask(panel, words, f"You said: {words}")
+        panel.button("New chat").click()
+    panel.button("All chats").click()
+    pin = panel.node.get_by_role("button", name="Pin keep this one")
+    with page.expect_response("**/api/settings/**", timeout=SECONDS * 1000):
+        pin.focus()
+        page.keyboard.press("Enter")
+    expect(group(panel, "Pinned").locator(".eca-Chats-title")).to_have_text(["keep this one"])
+    page.reload()
+    panel = Panel.show(page)
+    panel.button("All chats").click()
+    expect(panel.node.get_by_role("region").locator(".eca-Chats-title").first).to_have_text("keep this one")
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    pin.click()
+    expect(group(panel, "Pinned")).to_have_count(0)
+
+
 @pytest.mark.nightly
 def test_a_question_about_one_notebook_is_not_asked_in_the_chat_of_another(page: Page, lab: Lab) -> None:
     lab.write_notebook("later.ipynb", ["y = 2"])

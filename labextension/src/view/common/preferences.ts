@@ -20,6 +20,8 @@ export interface Preferences {
   readonly chips: boolean;
   /** How the list of chats is grouped. */
   readonly chatGrouping: Grouping;
+  /** The ids of the chats that stand at the top of the list. */
+  readonly pinnedChats: string[];
   /** Whether the panel keeps its chat when the user goes to another notebook. */
   readonly pinChat: boolean;
   /**
@@ -35,6 +37,7 @@ export const DEFAULTS: Preferences = {
   sendKey: 'Enter',
   chips: true,
   chatGrouping: 'notebook',
+  pinnedChats: [],
   pinChat: false,
   notifications: 'ask'
 };
@@ -45,6 +48,7 @@ export function readPreferences({
   sendKey,
   chips,
   chatGrouping,
+  pinnedChats,
   pinChat,
   notifications
 }: Readonly<Record<string, unknown>>): Preferences {
@@ -53,6 +57,7 @@ export function readPreferences({
     sendKey: sendKey === 'Shift+Enter' ? sendKey : DEFAULTS.sendKey,
     chips: typeof chips === 'boolean' ? chips : DEFAULTS.chips,
     chatGrouping: chatGrouping === 'date' || chatGrouping === 'state' ? chatGrouping : DEFAULTS.chatGrouping,
+    pinnedChats: Array.isArray(pinnedChats) ? pinnedChats.filter(id => typeof id === 'string') : DEFAULTS.pinnedChats,
     pinChat: typeof pinChat === 'boolean' ? pinChat : DEFAULTS.pinChat,
     notifications: notifications === 'on' || notifications === 'off' ? notifications : DEFAULTS.notifications
   };
