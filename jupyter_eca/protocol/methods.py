@@ -171,6 +171,7 @@ METHODS: Final = _index_by_name(
     Method("kernel/variables", SERVER, notebook.KernelVariablesParams, notebook.KernelVariablesResult),
     Method("notebook/list", SERVER, Empty, notebook.NotebookListResult),
     Method("notebook/read", SERVER, notebook.NotebookReadParams, notebook.NotebookDocument),
+    Method("notebook/readOutputs", SERVER, notebook.NotebookReadOutputsParams, notebook.NotebookReadOutputsResult),
     Method("notebook/edit", SERVER, notebook.NotebookEditParams, notebook.NotebookDocument),
     Method("notebook/run", SERVER, notebook.NotebookRunParams, notebook.NotebookRunResult),
     Method("notebook/runProgress", CLIENT, notebook.NotebookRunProgressParams),

@@ -180,7 +180,10 @@ class NotebookCell(Model):
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
     execution_count: int | None = None
     outputs: tuple[dict[str, Any], ...] = ()
-    """The outputs in the format of nbformat."""
+    """The outputs in the format of nbformat. A page leaves the field out, in an answer to a request with
+    `knownOutputs`, if the server has these outputs or if they do not fit into the answer."""
+    outputs_version: int | None = None
+    """A number that grows when the outputs change; only in answers to a request with `knownOutputs`."""
     attachments: dict[str, Any] | None = None
     """The images of a text cell, in the format of nbformat."""
     state: CellState | None = None
@@ -207,6 +210,8 @@ class NotebookDocument(Model):
     """Jupyter's word (`idle`, `busy`, `dead`, …); absent without a kernel."""
     active_cell_id: str | None = None
     selection: CellSelection | None = None
+    outputs_version: int | None = None
+    """The highest `outputsVersion` that any cell has had so far; only in answers to a request with `knownOutputs`."""
 
     def find_cell(self, id: str) -> NotebookCell | None:
         """Return the cell with this id; None when there is none."""
@@ -235,6 +240,34 @@ class NotebookReadParams(Model):
     """Asks for an open notebook."""
 
     path: str
+    known_outputs: int | None = None
+    """The `outputsVersion` of the last answer about this notebook; 0 before the first. The page may leave out outputs
+    that have not changed since, and outputs for which an answer has no room. `notebook/readOutputs` asks for those.
+    Without this field the answer has all outputs."""
+
+
+class NotebookReadOutputsParams(Model):
+    """Asks for the outputs of code cells. The answer has those of the first of them, as many as there is room for, and
+    at least one cell."""
+
+    path: str
+    cell_ids: tuple[str, ...]
+
+
+class OutputsOfCell(Model):
+    """The outputs of a code cell. A cell that does not exist any more has none."""
+
+    id: str
+    outputs: tuple[dict[str, Any], ...] = ()
+    """The outputs in the format of nbformat."""
+    outputs_version: int
+    """A number that grows when the outputs change; 0 for a cell that does not exist."""
+
+
+class NotebookReadOutputsResult(Model):
+    """The outputs of code cells, in the order in which they were asked for."""
+
+    cells: tuple[OutputsOfCell, ...]
 
 
 class NewCell(Model):
@@ -320,6 +353,8 @@ class NotebookEditParams(Model):
     chat_id: str
     path: str
     changes: tuple[CellChange, ...]
+    known_outputs: int | None = None
+    """As for `notebook/read`: outputs that have not changed since may be left out of the answer."""
 
 
 class NotebookRunParams(Model):

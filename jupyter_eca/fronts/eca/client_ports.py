@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from jupyter_eca.errors import RemoteError, ToolError
+from jupyter_eca.fronts.eca.known_outputs import KnownOutputs
 from jupyter_eca.protocol import dialect, editor, notebook
 from jupyter_eca.protocol.base import Done, Empty
 from jupyter_eca.workspace.kernels import run_history
@@ -193,6 +194,7 @@ class LinkNotebooks:
         self._silent_at: int | None = None
         # The functions that are called with the output of running cells, by the id of the run.
         self._runs: dict[str, RunObserver] = {}
+        self._known_outputs = KnownOutputs()
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
         """Return the open notebooks; none if the page does not answer.
@@ -210,17 +212,21 @@ class LinkNotebooks:
             _log.warning("%s", error)
             return ()
         self._silent_at = None
+        self._known_outputs.keep_only(info.path for info in result.notebooks)
         return result.notebooks
 
     async def read(self, path: str) -> notebook.NotebookDocument:
         """Return a notebook as it is on the page."""
-        params = notebook.NotebookReadParams(path=path)
-        return await self._request("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        params = notebook.NotebookReadParams(path=path, known_outputs=self._known_outputs.get_version(path))
+        answer = await self._request("notebook/read", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        return await self._add_outputs(answer)
 
     async def edit(self, chat: str, path: str, changes: Sequence[notebook.CellChange]) -> notebook.NotebookDocument:
         """Change cells, and return the notebook as it is then."""
-        params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes))
-        return await self._request("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        known = self._known_outputs.get_version(path)
+        params = notebook.NotebookEditParams(chat_id=chat, path=path, changes=tuple(changes), known_outputs=known)
+        answer = await self._request("notebook/edit", params, notebook.NotebookDocument, EDITOR_SECONDS)
+        return await self._add_outputs(answer)
 
     async def run(
         self, chat: str, path: str, cells: Sequence[str], observer: RunObserver | None = None
@@ -249,6 +255,20 @@ class LinkNotebooks:
             await self._request("notebook/open", params, Done, EDITOR_SECONDS)
         except ToolError as error:
             _log.warning("%s", error)
+
+    async def _add_outputs(self, answer: notebook.NotebookDocument) -> notebook.NotebookDocument:
+        """Return an answer of the page with the outputs that the page has left out. Raises: ToolError."""
+        missing = self._known_outputs.list_missing(answer)
+        fetched: list[notebook.OutputsOfCell] = []
+        while rest := missing[len(fetched) :]:
+            params = notebook.NotebookReadOutputsParams(path=answer.path, cell_ids=tuple(rest))
+            result = await self._request(
+                "notebook/readOutputs", params, notebook.NotebookReadOutputsResult, EDITOR_SECONDS
+            )
+            if not result.cells:
+                raise ToolError("The page's answer to notebook/readOutputs has no cells.")
+            fetched += result.cells
+        return self._known_outputs.complete(answer, fetched)
 
     async def _request(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
         """Send a request to the page, and parse its answer. There is no time limit if `seconds` is None. Raises:

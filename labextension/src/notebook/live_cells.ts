@@ -334,8 +334,9 @@ function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell)
   } as unknown as SharedCell.Cell;
 }
 
-/** Convert a cell of Lab's model for the server. `state` is the state of a code cell. */
-export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCell {
+/** Convert a cell of Lab's model for the server. `state` is the state of a code cell, and `withOutputs` is whether its
+ * outputs are converted, too. */
+export function toNotebookCell(cell: ISharedCell, state?: CellState, withOutputs = true): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();
   if (cell_type !== 'code') {
@@ -343,14 +344,15 @@ export function toNotebookCell(cell: ISharedCell, state?: CellState): NotebookCe
     const pictures = attachments !== undefined && { attachments };
     return { id, cellType: cell_type as NotebookCell['cellType'], source, metadata, ...pictures };
   }
-  const { execution_count, outputs } = cell as ISharedCodeCell;
+  const code = cell as ISharedCodeCell;
+  const { execution_count } = code;
   return {
     id,
     cellType: 'code',
     source,
     metadata,
     ...(execution_count !== null && { executionCount: execution_count }),
-    outputs: outputs,
+    ...(withOutputs && { outputs: code.outputs }),
     ...(state !== undefined && { state })
   };
 }

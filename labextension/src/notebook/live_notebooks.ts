@@ -11,7 +11,14 @@
 
 import type { ISharedCell, YNotebook } from '@jupyter/ydoc';
 import { Cell, CodeCell, CodeCellModel, MarkdownCell } from '@jupyterlab/cells';
-import { INotebookCellExecutor, INotebookTracker, Notebook, NotebookPanel, runCell } from '@jupyterlab/notebook';
+import {
+  INotebookCellExecutor,
+  INotebookModel,
+  INotebookTracker,
+  Notebook,
+  NotebookPanel,
+  runCell
+} from '@jupyterlab/notebook';
 
 import type { Widget } from '@lumino/widgets';
 
@@ -30,6 +37,8 @@ import {
   NotebookInfo,
   NotebookListResult,
   NotebookOpenParams,
+  NotebookReadOutputsParams,
+  NotebookReadOutputsResult,
   NotebookReadParams,
   NotebookRunParams,
   NotebookRunProgressParams,
@@ -38,6 +47,7 @@ import {
 } from '../wire/protocol';
 import { readRange } from './cursor';
 import { followOutput } from './follow_output';
+import { OutputVersions } from './output_versions';
 import { waitForKernel, runToEnd, readStates } from './run_cell';
 
 /** The parts of Lab that the assistant uses to find, open and run notebooks. */
@@ -58,6 +68,8 @@ export interface LabParts {
 export class LiveNotebooks implements NotebookHost {
   /** The marks of the cells that the assistant changed. */
   readonly marks = new ChangedMarks();
+  /** The versions of the outputs of all cells. */
+  private readonly outputVersions = new OutputVersions();
   /** Receives the answers of inline edits. `inline/edit_cells.ts` sets it. */
   receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
   /** Runs a cell in Lab's own way, or in the way of another extension. */
@@ -89,12 +101,18 @@ export class LiveNotebooks implements NotebookHost {
   }
 
   /** Return the cells, the kernel and the selection of a notebook. Throws: Refusal, when it is not open. */
-  async read({ path }: NotebookReadParams): Promise<NotebookDocument> {
-    return toDocument(await this.waitForPanel(path));
+  async read({ path, knownOutputs }: NotebookReadParams): Promise<NotebookDocument> {
+    return this.toDocument(await this.waitForPanel(path), knownOutputs);
+  }
+
+  /** Return the outputs of cells of a notebook. Throws: Refusal, when it is not open. */
+  async readOutputs({ path, cellIds }: NotebookReadOutputsParams): Promise<NotebookReadOutputsResult> {
+    const { context } = await this.waitForPanel(path);
+    return { cells: this.outputVersions.readOutputs(listSharedCells(context.model), cellIds) };
   }
 
   /** Make all of the changes or none, and return the notebook after them. Throws: Refusal. */
-  async edit({ path, changes }: NotebookEditParams): Promise<NotebookDocument> {
+  async edit({ path, changes, knownOutputs }: NotebookEditParams): Promise<NotebookDocument> {
     const panel = await this.waitForPanel(path);
     const { context } = panel;
     if (context.model.readOnly || context.contentsModel?.writable === false) {
@@ -115,7 +133,7 @@ export class LiveNotebooks implements NotebookHost {
     context.model.deletedCells.push(...steps.flatMap(step => (step.kind === 'delete' ? [step.id] : [])));
     this.updateMarks(views, changes);
     restoreDirtyState(panel, changes);
-    return toDocument(panel);
+    return this.toDocument(panel, knownOutputs);
   }
 
   /**
@@ -159,8 +177,10 @@ export class LiveNotebooks implements NotebookHost {
         break;
       }
     }
-    const after = toDocument(panel).cells;
-    return { status, ran: ranCellIds.flatMap(id => after.filter(cell => cell.id === id)) };
+    const states = readStates(panel.content);
+    const cellsById = new Map(listSharedCells(panel.context.model).map(cell => [cell.id, cell]));
+    const ranCells = ranCellIds.flatMap(id => cellsById.get(id) ?? []);
+    return { status, ran: ranCells.map(cell => toNotebookCell(cell, states.get(cell.id))) };
   }
 
   /** Open a notebook or bring it to the front, and scroll to a cell. Throws: Refusal. */
@@ -217,6 +237,29 @@ export class LiveNotebooks implements NotebookHost {
     return panel;
   }
 
+  /**
+   * Return the notebook as the server reads it. `knownOutputs` is the highest version of outputs that the server has
+   * seen. If it is undefined, all outputs are in the answer, without versions.
+   */
+  private toDocument(panel: NotebookPanel, knownOutputs: number | undefined): NotebookDocument {
+    const { context, content, sessionContext } = panel;
+    const kernel = sessionContext.session?.kernel;
+    const active = content.activeCell?.model.id;
+    const selection = readSelection(content);
+    const states = readStates(content);
+    const cells = listSharedCells(context.model);
+    return {
+      path: context.localPath,
+      ...(knownOutputs === undefined
+        ? { cells: cells.map(cell => toNotebookCell(cell, states.get(cell.id))) }
+        : this.outputVersions.convertCells(cells, states, knownOutputs)),
+      language: readLanguage(panel),
+      ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
+      ...(active !== undefined && { activeCellId: active }),
+      ...(selection !== undefined && { selection })
+    };
+  }
+
   /** Mark the changed cells. Cells that were restored by `put` lose their marks. */
   private updateMarks(views: readonly NotebookPanel[], changes: readonly NotebookChange[]): void {
     for (const change of changes) {
@@ -232,23 +275,9 @@ export class LiveNotebooks implements NotebookHost {
   }
 }
 
-/** Return the notebook as the server reads it. */
-function toDocument(panel: NotebookPanel): NotebookDocument {
-  const { context, content, sessionContext } = panel;
-  const kernel = sessionContext.session?.kernel;
-  const active = content.activeCell?.model.id;
-  const selection = readSelection(content);
-  const states = readStates(content);
-  return {
-    path: context.localPath,
-    cells: (context.model.sharedModel.cells as YNotebook['cells']).map(cell =>
-      toNotebookCell(cell, states.get(cell.id))
-    ),
-    language: readLanguage(panel),
-    ...(kernel && { kernelId: kernel.id, kernelStatus: kernel.status }),
-    ...(active !== undefined && { activeCellId: active }),
-    ...(selection !== undefined && { selection })
-  };
+/** Return the cells of a notebook. */
+function listSharedCells({ sharedModel }: INotebookModel): readonly ISharedCell[] {
+  return sharedModel.cells;
 }
 
 /** Return the name of the notebook's language, for example `python`; empty when it is not known. */

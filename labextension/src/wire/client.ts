@@ -22,6 +22,8 @@ import {
   NotebookEditParams,
   NotebookListResult,
   NotebookOpenParams,
+  NotebookReadOutputsParams,
+  NotebookReadOutputsResult,
   NotebookReadParams,
   NotebookRunParams,
   NotebookRunProgressParams,
@@ -76,6 +78,8 @@ export interface NotebookHost {
   list(): NotebookListResult;
   /** Return the cells of a notebook. */
   read(params: NotebookReadParams): Promise<NotebookDocument>;
+  /** Return the outputs of cells that an answer of `read` or `edit` has left out. */
+  readOutputs(params: NotebookReadOutputsParams): Promise<NotebookReadOutputsResult>;
   /** Change cells, and return the notebook after the change. */
   edit(params: NotebookEditParams): Promise<NotebookDocument>;
   /** Run cells. When `signal` aborts, the server needs no result any more, and the kernel is interrupted. */
@@ -209,6 +213,7 @@ export class Client {
 function serveNotebooks(peer: Peer<ClientMethods, ServerMethods>, notebooks: NotebookHost): void {
   peer.handle('notebook/list', () => notebooks.list());
   peer.handle('notebook/read', params => notebooks.read(params));
+  peer.handle('notebook/readOutputs', params => notebooks.readOutputs(params));
   peer.handle('notebook/edit', params => notebooks.edit(params));
   peer.handle('notebook/run', (params, signal) =>
     notebooks.run(params, signal, progress => {

@@ -1754,8 +1754,13 @@ export interface NotebookCell {
   readonly source: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly executionCount?: number;
-  /** The outputs in the format of nbformat. */
+  /**
+   * The outputs in the format of nbformat. A page leaves the field out, in an answer to a request with `knownOutputs`,
+   * if the server has these outputs or if they do not fit into the answer.
+   */
   readonly outputs?: readonly Readonly<Record<string, unknown>>[];
+  /** A number that grows when the outputs change; only in answers to a request with `knownOutputs`. */
+  readonly outputsVersion?: number;
   /** The images of a text cell, in the format of nbformat. */
   readonly attachments?: Readonly<Record<string, unknown>>;
   readonly state?: CellState;
@@ -1782,6 +1787,8 @@ export interface NotebookDocument {
   readonly kernelStatus?: string;
   readonly activeCellId?: string;
   readonly selection?: CellSelection;
+  /** The highest `outputsVersion` that any cell has had so far; only in answers to a request with `knownOutputs`. */
+  readonly outputsVersion?: number;
 }
 
 /**
@@ -1793,6 +1800,8 @@ export interface NotebookEditParams {
   readonly chatId: string;
   readonly path: string;
   readonly changes: readonly (InsertCell | EditCell | DeleteCell | MoveCell | PutCell)[];
+  /** As for `notebook/read`: outputs that have not changed since may be left out of the answer. */
+  readonly knownOutputs?: number;
 }
 
 /** A notebook that is open. */
@@ -1817,9 +1826,29 @@ export interface NotebookOpenParams {
   readonly cellId?: string;
 }
 
+/**
+ * Asks for the outputs of code cells. The answer has those of the first of them, as many as there is room for, and
+ * at least one cell.
+ */
+export interface NotebookReadOutputsParams {
+  readonly path: string;
+  readonly cellIds: readonly string[];
+}
+
+/** The outputs of code cells, in the order in which they were asked for. */
+export interface NotebookReadOutputsResult {
+  readonly cells: readonly OutputsOfCell[];
+}
+
 /** Asks for an open notebook. */
 export interface NotebookReadParams {
   readonly path: string;
+  /**
+   * The `outputsVersion` of the last answer about this notebook; 0 before the first. The page may leave out outputs
+   * that have not changed since, and outputs for which an answer has no room. `notebook/readOutputs` asks for those.
+   * Without this field the answer has all outputs.
+   */
+  readonly knownOutputs?: number;
 }
 
 /**
@@ -1878,6 +1907,15 @@ export interface OutputContext {
   readonly path?: string;
   /** The id of the cell, or its number counted from 1. */
   readonly cell: string;
+}
+
+/** The outputs of a code cell. A cell that does not exist any more has none. */
+export interface OutputsOfCell {
+  readonly id: string;
+  /** The outputs in the format of nbformat. */
+  readonly outputs?: readonly Readonly<Record<string, unknown>>[];
+  /** A number that grows when the outputs change; 0 for a cell that does not exist. */
+  readonly outputsVersion: number;
 }
 
 /** What an outside agent says that it has cost in a chat. No budget counts it. */
@@ -2974,6 +3012,7 @@ export interface ServerMethods {
   'notebook/list': { params: Empty; result: NotebookListResult };
   'notebook/open': { params: NotebookOpenParams; result: Done };
   'notebook/read': { params: NotebookReadParams; result: NotebookDocument };
+  'notebook/readOutputs': { params: NotebookReadOutputsParams; result: NotebookReadOutputsResult };
   'notebook/run': { params: NotebookRunParams; result: NotebookRunResult };
   'providers/updated': { params: ProviderStatus; result: void };
   'rewrite/contentReceived': { params: RewriteContentReceivedParams; result: void };
@@ -3131,6 +3170,7 @@ export const SHAPES = {
     'metadata?': 'o',
     'executionCount?': 'n',
     outputs: ['o'],
+    'outputsVersion?': 'n',
     'attachments?': 'o',
     'state?': 's'
   },

@@ -107,7 +107,14 @@ class TestWorld implements SessionEnvironment {
     const unused = (): never => {
       throw new Error('not used');
     };
-    const rest = { read: unused, edit: unused, run: unused, open: unused, getDiagnostics: unused };
+    const rest = {
+      read: unused,
+      readOutputs: unused,
+      edit: unused,
+      run: unused,
+      open: unused,
+      getDiagnostics: unused
+    };
     this.notebooks = { list: () => ({ notebooks: [{ path, active: true }] }), receiveRewrite: unused, ...rest };
   }
 

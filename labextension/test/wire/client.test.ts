@@ -94,7 +94,8 @@ test('a page with notebooks declares them, returns their diagnostics, and refuse
   });
   const list = (): NotebookListResult => ({ notebooks: [] });
   const receiveRewrite = (): void => undefined;
-  const notebooks = { list, read: refuse, edit: refuse, run: refuse, open: refuse, getDiagnostics, receiveRewrite };
+  const refusing = { read: refuse, readOutputs: refuse, edit: refuse, run: refuse, open: refuse };
+  const notebooks = { ...refusing, list, getDiagnostics, receiveRewrite };
   await Client.connect(ours, undefined, notebooks);
   expect(server.greeting?.capabilities?.codeAssistant?.notebook).toBe(true);
   expect(server.greeting?.capabilities?.codeAssistant?.editor).toEqual({ diagnostics: true });

@@ -1,0 +1,129 @@
+/**
+ * Numbers the changes of the outputs of cells, and chooses which outputs an answer to the server has. The outputs of a
+ * notebook may have many megabytes, and the server reads notebooks often. So it is only sent outputs that it does not
+ * have, and no more at once than one message can hold.
+ *
+ * This module knows no panel: `live_notebooks.ts` makes the answers.
+ */
+
+import type { ISharedCell, ISharedCodeCell, YCodeCell } from '@jupyter/ydoc';
+
+import { toNotebookCell } from './live_cells';
+import { OutputsOfCell, CellState, NotebookCell } from '../wire/protocol';
+
+/**
+ * The most characters of outputs in an answer, roughly. More are sent if one cell alone has more. The limit of a message
+ * is higher (`MAX_ANSWER_LENGTH` in `rpc.ts`). With less in each message, the other messages of the page wait less.
+ */
+export const OUTPUTS_PER_ANSWER = 8 * 1024 * 1024;
+
+/** The versions of the outputs of all cells of a page. */
+export class OutputVersions {
+  /** The highest version so far. */
+  private highest = 0;
+  /** The version of the outputs of each cell. A cell whose outputs have changed since they were read has none. */
+  private readonly versions = new WeakMap<ISharedCodeCell, number>();
+  /** The cells whose changes are followed. */
+  private readonly followed = new WeakSet<ISharedCodeCell>();
+
+  /** Return the version of the outputs of a cell. */
+  getVersion(cell: ISharedCodeCell): number {
+    this.follow(cell);
+    const version = this.versions.get(cell) ?? ++this.highest;
+    this.versions.set(cell, version);
+    return version;
+  }
+
+  /**
+   * Return the cells of a notebook for the server. `known` is the highest version that the server has seen: outputs
+   * that are not newer are left out, and so are outputs that have no room.
+   */
+  convertCells(
+    cells: readonly ISharedCell[],
+    states: ReadonlyMap<string, CellState>,
+    known: number
+  ): { readonly cells: readonly NotebookCell[]; readonly outputsVersion: number } {
+    const room = new Room();
+    const converted = cells.map(cell => {
+      const state = states.get(cell.id);
+      if (cell.cell_type !== 'code') {
+        return toNotebookCell(cell, state);
+      }
+      const outputsVersion = this.getVersion(cell as ISharedCodeCell);
+      const { outputs, ...rest } = toNotebookCell(cell, state, outputsVersion > known && !room.isFull);
+      const isSent = outputs !== undefined && room.take(outputs);
+      return { ...rest, ...(isSent && { outputs }), outputsVersion };
+    });
+    return { cells: converted, outputsVersion: this.highest };
+  }
+
+  /** Return the outputs of the first of the cells, as many as there is room for, and at least those of one cell. */
+  readOutputs(cells: readonly ISharedCell[], ids: readonly string[]): readonly OutputsOfCell[] {
+    const cellsById = new Map(cells.map(cell => [cell.id, cell]));
+    const room = new Room();
+    const answer: OutputsOfCell[] = [];
+    for (const id of ids) {
+      const cell = cellsById.get(id);
+      const isCode = cell?.cell_type === 'code';
+      const outputsVersion = isCode ? this.getVersion(cell as ISharedCodeCell) : 0;
+      const outputs = isCode ? (cell as ISharedCodeCell).outputs : [];
+      if (!room.take(outputs)) {
+        break;
+      }
+      answer.push({ id, outputs, outputsVersion });
+    }
+    return answer;
+  }
+
+  /** Follow the outputs of a cell: when they change, their version is not valid any more. */
+  private follow(cell: ISharedCodeCell): void {
+    if (this.followed.has(cell)) {
+      return;
+    }
+    this.followed.add(cell);
+    // The shared model is observed, because the signal of the cell does not report each text that a stream gets.
+    const { ymodel } = cell as YCodeCell;
+    ymodel.observeDeep(events => {
+      for (const { path, target, changes } of events) {
+        if (path[0] === 'outputs' || (target === ymodel && changes.keys.has('outputs'))) {
+          this.versions.delete(cell);
+        }
+      }
+    });
+  }
+}
+
+/** The room for outputs in an answer. */
+class Room {
+  private left = OUTPUTS_PER_ANSWER;
+
+  /** Whether nothing more is taken. */
+  get isFull(): boolean {
+    return this.left <= 0;
+  }
+
+  /** Take outputs if they fit, or if they are the first. Return whether they were taken. */
+  take(outputs: unknown): boolean {
+    const length = measure(outputs);
+    if (length > this.left && this.left < OUTPUTS_PER_ANSWER) {
+      return false;
+    }
+    this.left -= length;
+    return true;
+  }
+}
+
+/** Return the number of characters of the texts in a value, which is nearly the length of its JSON. */
+function measure(value: unknown): number {
+  if (typeof value === 'string') {
+    return value.length;
+  }
+  if (typeof value !== 'object' || value === null) {
+    return 1;
+  }
+  let length = 0;
+  for (const [name, part] of Object.entries(value)) {
+    length += name.length + measure(part);
+  }
+  return length;
+}
