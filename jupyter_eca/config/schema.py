@@ -52,14 +52,16 @@ class SandboxMode(StrEnum):
 
 
 class SandboxConfig(Model):
-    """A key of ours: the sandbox for shell commands and custom tools. In it a command changes only the workspace, sees
-    no keys, and has no network. Linux needs bubblewrap (`bwrap`); macOS has `sandbox-exec`."""
+    """A key of ours: the sandbox for shell commands, custom tools and, if you wish, hooks. In it a command changes only
+    the workspace, sees no keys, and has no network. Linux needs bubblewrap (`bwrap`); macOS has `sandbox-exec`."""
 
     mode: SandboxMode = SandboxMode.OFF
     """`off`: no sandbox. `ask`: commands run in it, and need the approval that they need without it. `auto`: they run
     in it without your approval, unless a rule asks or denies. The model can ask to run a command outside of it."""
     network: bool = False
     """Commands in the sandbox have the network of this machine."""
+    hooks: bool = False
+    """Hooks run in the sandbox, too. Where the machine has none, they fail."""
     writable: tuple[str, ...] = ()
     """Folders outside of the workspace that they may change, for example `~/.cache/pip`."""
     hidden: tuple[str, ...] = ()

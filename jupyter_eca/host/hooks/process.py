@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
     from jupyter_eca.config.hooks import Action, Hook
+    from jupyter_eca.workspace.jobs.sandbox import Sandbox
 
 # The bytes that are read of each output stream. A tool result that a hook replaces can be long. A program that writes
 # more than this probably writes without end.
@@ -52,19 +53,32 @@ class HookRun:
         return HookReply(name, 1 if self.note else self.status, self.output, error, hook.visible)
 
 
-async def run(hook: Hook, action: Action, input: bytes, folder: Path) -> HookRun:
-    """Run a program in a folder, with these bytes on its standard input.
+async def run(hook: Hook, action: Action, input: bytes, folder: Path, sandbox: Sandbox | None = None) -> HookRun:
+    """Run a program in a folder, with these bytes on its standard input. It runs in the sandbox, if that is given.
 
     When this is cancelled, the program and all processes that it started are ended.
     """
     try:
-        command = action.shell or await asyncio.to_thread(_build_script_command, hook, action.file or "", folder)
+        script = None if action.shell else await asyncio.to_thread(_find_script, hook, action.file or "", folder)
+        command = _build_script_command(script) if script else action.shell or ""
+        prepared = None
+        if sandbox is not None:
+            # The script may be in the user's own folder of the assistant, which is hidden in the sandbox.
+            own = replace(sandbox, readable=(script,) if script else ())
+            prepared = await asyncio.to_thread(own.prepare)
         process = await shell.start(
-            command, folder, separate_errors=True, input_data=input, shell=shutil.which("bash") or ""
+            command,
+            folder,
+            separate_errors=True,
+            input_data=input,
+            shell=shutil.which("bash") or "",
+            sandbox=prepared,
         )
     except ToolError as error:
         return HookRun(1, "", str(error))
-    return await _read_output(process, hook.get_timeout_seconds(action))
+    ended = await _read_output(process, hook.get_timeout_seconds(action))
+    changes = await asyncio.to_thread(prepared.describe_changes) if prepared else ""
+    return replace(ended, error=f"{ended.error}\n{changes}") if changes else ended
 
 
 async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
@@ -123,11 +137,11 @@ def _replace_control(character: str) -> str:
     return character if is_plain else "\N{REPLACEMENT CHARACTER}"
 
 
-def _build_script_command(hook: Hook, file: str, folder: Path) -> str:
-    """Return the shell command that runs a script. Blocks.
+def _find_script(hook: Hook, file: str, folder: Path) -> Path:
+    """Return the script of a hook. Blocks.
 
-    The script is looked up in the folder of the configuration file that names it, and then in the workspace. A script
-    that is not executable is run by the shell, as in ECA. Raises: ToolError if the script is not found.
+    It is looked up in the folder of the configuration file that names it, and then in the workspace. Raises: ToolError
+    if it is not found.
     """
     try:
         name = Path(file).expanduser()
@@ -137,5 +151,10 @@ def _build_script_command(hook: Hook, file: str, folder: Path) -> str:
         raise ToolError(f"Its file {file!r} cannot be found: {error}.") from error
     if path is None:
         raise ToolError(f"There is no file {file!r}.")
+    return path
+
+
+def _build_script_command(path: Path) -> str:
+    """Return the shell command that runs a script. A script that is not executable is run by the shell, as in ECA."""
     quoted = shlex.quote(str(path))
     return quoted if os.access(path, os.X_OK) else f'"${{BASH:-sh}}" {quoted}'

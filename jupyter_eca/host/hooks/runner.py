@@ -22,6 +22,7 @@ from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.host import hooks
 from jupyter_eca.host.hooks import HookReply, HookType
 from jupyter_eca.protocol.content import HookActionFinishedContent, HookActionStartedContent, TextContent
+from jupyter_eca.workspace.jobs.sandbox import make_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +211,9 @@ class Hooks:
         # The reply that is shown if this is cancelled, because the user stops the turn.
         reply = HookReply(name, 1, error=_ENDED_WITH_TURN, visible=hook.visible)
         try:
-            run = await hooks.run(hook, action, input, self._current.workspace.files.roots[0])
+            roots, settings = self._current.workspace.files.roots, self._current.resolved.config.tool_call.sandbox
+            own_sandbox = make_sandbox(settings, roots) if settings.hooks else None
+            run = await hooks.run(hook, action, input, roots[0], own_sandbox)
             reply = run.as_reply(hook, name)
         finally:
             if show_block:

@@ -8,7 +8,6 @@ It must not decide whether a tool runs. `host.turn.setup` lists the tools, and `
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import SandboxMode
@@ -26,12 +25,11 @@ from jupyter_eca.plugins.contexts.base import Surroundings
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails
-from jupyter_eca.workspace.jobs.sandbox import Sandbox
+from jupyter_eca.workspace.jobs.sandbox import make_sandbox
 from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.ports import ExecutionMemory, FolderKernels
 
 if TYPE_CHECKING:
-    from jupyter_eca.config.schema import SandboxConfig
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.services import Services
@@ -145,7 +143,7 @@ class ToolContexts:
             marks_cells=services.config.notebook.mark_cells,
             variables_config=services.config.notebook.variables,
             known=live.known_versions if live else KnownVersions(),
-            sandbox=_make_sandbox(services.config.tool_call.sandbox, files),
+            sandbox=make_sandbox(services.config.tool_call.sandbox, files.roots),
             trusts_sandbox=services.config.tool_call.sandbox.mode is SandboxMode.AUTO,
             clock=services.clock,
         )
@@ -216,11 +214,3 @@ def find_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState
         return ReviewState.UNSEEN_SETTLED if never or call.review is ReviewTime.NEVER else ReviewState.UNSEEN
     approved = call is not None and call.approved and isinstance(call.details, FileChangeDetails)
     return ReviewState.SETTLED if never or approved else ReviewState.OPEN
-
-
-def _make_sandbox(config: SandboxConfig, files: Files) -> Sandbox | None:
-    """Return the sandbox that the user wants for commands in these files; None for none."""
-    if config.mode is SandboxMode.OFF:
-        return None
-    writable, hidden = (tuple(Path(name).expanduser() for name in names) for names in (config.writable, config.hidden))
-    return Sandbox(tuple(files.roots), writable, hidden, config.network)

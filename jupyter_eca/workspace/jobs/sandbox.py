@@ -36,12 +36,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 from jupyter_eca.workspace.jobs.protected_files import ProtectedFiles, find_protected_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_eca.config.schema import SandboxConfig
 
 # Below the home folder: the keys and sign-ins of common programs.
 _SECRETS: Final = (
@@ -83,6 +86,9 @@ class Sandbox:
     """Files and folders that a command cannot read, besides the keys that are always hidden."""
     network: bool = False
     """Whether a command has the network of this machine."""
+    readable: tuple[Path, ...] = ()
+    """Files that a command can read although they are in a place that it cannot read otherwise: the script that it
+    runs."""
 
     def explain_unsafe(self) -> str:
         """Return why the sandbox is not safe: a file that a command changes in the sandbox could later run outside of
@@ -123,6 +129,14 @@ class Sandbox:
     def _list_changeable(self) -> list[Path]:
         """Return the folders that a command may change."""
         return _list_existing((*self.roots, *self.writable))
+
+
+def make_sandbox(config: SandboxConfig, roots: Iterable[Path]) -> Sandbox | None:
+    """Return the sandbox that the user wants for commands in these folders of the workspace; None for none."""
+    if config.mode is SandboxMode.OFF:
+        return None
+    writable, hidden = (tuple(Path(name).expanduser() for name in names) for names in (config.writable, config.hidden))
+    return Sandbox(tuple(roots), writable, hidden, config.network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +244,8 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
         arguments += ["--ro-bind", "/dev/null", str(path)]
     for path in _list_existing((*(home / name for name in _SECRETS), *_list_own_folders(), *sandbox.hidden)):
         arguments += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    for path in _list_existing(sandbox.readable):
+        arguments += ["--ro-bind", str(path), str(path)]
     for name in _SOCKET_VARIABLES:
         arguments += ["--unsetenv", name]
     return [*arguments, "--"]
@@ -299,6 +315,7 @@ def build_seatbelt_profile(sandbox: Sandbox, home: Path, protected: ProtectedFil
         *(f"(allow file-write* (subpath {_quote(path)}))" for path in changeable),
         *(f"(deny file-write* (subpath {_quote(path)}))" for path in _list_read_only(changeable, protected)),
         *(f"(deny file-read* file-write* (subpath {_quote(path)}))" for path in secrets),
+        *(f"(allow file-read* (literal {_quote(path)}))" for path in _list_existing(sandbox.readable)),
         "(deny process-info* (target others))",
         "(deny signal (target others))",
     ]

@@ -414,3 +414,36 @@ async def test_the_profile_for_macos_denies_what_bubblewrap_hides(workspace: Pat
     assert f'(deny file-write* (subpath "{workspace / ".eca"}"))' in profile
     assert f'(deny file-read* file-write* (subpath "{home / ".ssh"}"))' in profile
     assert profile[-1] == "(deny network*)"
+
+
+# -- hooks
+
+
+def read_all(folder: Path, name: str) -> list[str]:
+    return [path.read_text() for path in folder.rglob(name)]
+
+
+async def test_a_hook_runs_in_the_sandbox_if_the_user_wishes_it(workspace: Path, home: Path) -> None:
+    script = home / ".config" / "eca" / "hook.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"echo seen > seen; echo seen > {home}/outside; cat {home}/.ssh/id > key; exit 0")
+    hooks = {"h": {"type": "preRequest", "actions": [{"type": "shell", "file": str(script)}]}}
+    rules: list[Json] = [{"message": "", "reply": [{"text": "Done."}]}]
+    sandbox = {"mode": "ask", "hooks": True}
+    async with desk(workspace, rules, toolCall={"sandbox": sandbox}, hooks=hooks) as table:
+        assert said(await answer(await table.client(), "go")) == "Done."
+    assert read_all(workspace, "seen") == ["seen\n"]
+    assert not (home / "outside").exists()
+    assert read_all(workspace, "key") == [""]
+
+
+async def test_where_there_is_no_sandbox_such_a_hook_does_not_run(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_eca.workspace.jobs.sandbox.find_sandbox_program", lambda: "")
+    hooks = {"h": {"type": "preRequest", "actions": [{"type": "shell", "shell": "echo seen > seen"}]}}
+    rules: list[Json] = [{"message": "", "reply": [{"text": "Done."}]}]
+    sandbox = {"mode": "ask", "hooks": True}
+    async with desk(workspace, rules, toolCall={"sandbox": sandbox}, hooks=hooks) as table:
+        assert said(await answer(await table.client(), "go")) == "Done."
+    assert read_all(workspace, "seen") == []
