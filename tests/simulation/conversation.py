@@ -105,6 +105,8 @@ class Conversation:
         self._late: list[int] = []
         # The questions on the screens of the clients: (client, call).
         self._questions: list[tuple[str, str]] = []
+        # The state for which it was checked that a stop ends it.
+        self._checked = self.state
 
     # -- the whole of it
 
@@ -471,8 +473,9 @@ class Conversation:
                 assert all(earlier.has_ended for earlier in self.state.calls[:place]), "a change runs beside a call"
             if call.status is ToolCallStatus.QUEUED:
                 assert any(not earlier.has_ended for earlier in self.state.calls[:place]), "nothing starts this call"
-        if self.state.status is not TurnStatus.IDLE:
+        if self.state.status is not TurnStatus.IDLE and self.state is not self._checked:
             self._check_stop()
+            self._checked = self.state
 
     def _is_only(self, kind: type[Any]) -> bool:
         return len(self._work) == 1 and isinstance(self._work[0], kind)
