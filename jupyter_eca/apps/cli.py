@@ -65,6 +65,10 @@ async def _run(options: argparse.Namespace) -> int:
 
             run = kept_data.export if options.command == "export" else kept_data.delete
             return await asyncio.to_thread(run, options)
+        case "copy-chats":
+            from jupyter_eca.apps.copy_chats import copy_chats
+
+            return await asyncio.to_thread(copy_chats, options)
         case "usage":
             from jupyter_eca.apps.usage import print_usage
 
@@ -145,6 +149,10 @@ def build_parser() -> argparse.ArgumentParser:
         commands.add_parser("export", parents=[shared], help="write all that is kept about a chat, or you, to a .zip"),
         commands.add_parser("purge", parents=[shared], help="delete all that is kept about a chat, a project or you"),
     )
+    copying = commands.add_parser(
+        "copy-chats", parents=[shared], help="copy the chats of a file into PostgreSQL, after `store.url` was set"
+    )
+    copying.add_argument("file", type=Path, nargs="?", help="a file chats.db (default: your own)")
     usage_help = "print how much was used by day and person, and nothing of what was said"
     _add_usage(commands.add_parser("usage", parents=[shared], help=usage_help))
     gateway_help = (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_eca.config.schema import StoreConfig
-    from jupyter_eca.host.store.connection import DatabaseConnection, StoreConnection
+    from jupyter_eca.host.store.connection import DatabaseConnection, DatabaseCursor, StoreConnection
     from jupyter_eca.host.store.rows import ChatRow
     from jupyter_eca.protocol.event import Event
 
@@ -88,6 +88,9 @@ OWNERSHIP: Final = {
     "counters": Ownership(""),
 }
 """All tables but those that SQLite makes itself, and the index `message_index`, which is made from `messages`."""
+
+DERIVED_TABLES: Final = frozenset({"messages", "indexed_chats"})
+"""Tables whose rows are made from other rows when they are needed."""
 
 # The part of an error code that all errors of one kind share, see https://sqlite.org/rescode.html.
 _PRIMARY_CODE: Final = 0xFF
@@ -159,6 +162,11 @@ class KeptRows:
         names = [name for name, *_ in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         return [{name: _decode(name, value) for name, value in row.items() if name != "rowid"} for row in rows]
+
+    def read_as_stored(self, table: str) -> tuple[list[str], DatabaseCursor]:
+        """Return the columns of a table, and all its rows as they are stored, whatever the scope is."""
+        cursor = self._db.execute(f"SELECT * FROM {table} ORDER BY {OWNERSHIP[table].order}")  # noqa: S608  # ours
+        return [name for name, *_ in cursor.description or ()], cursor
 
     def delete(self) -> None:
         """Delete all rows of the scope in one transaction, and their entries in the index of the search."""

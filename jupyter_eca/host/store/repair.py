@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.connection import transaction
-from jupyter_eca.host.store.kept_rows import OWNERSHIP
+from jupyter_eca.host.store.kept_rows import DERIVED_TABLES, OWNERSHIP
 from jupyter_eca.host.store.schema import connect
 from jupyter_eca.host.store.table_pages import PAGE_SIZE, correct_rowids, read_rows_of_pages
 from jupyter_eca.host.store.tables import UNREADABLE_EVENT
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import StoreConnection
 
 _log = logging.getLogger(__name__)
-
-# The tables whose rows are made from the rows of other tables.
-_DERIVED: Final = frozenset({"messages", "indexed_chats"})
 
 # How often SQLite may fail in a table without a row in between. Below a destroyed page it fails about twice for each
 # rowid, in 12 µs each.
@@ -111,7 +108,7 @@ def copy_readable(source: Path, target: Path, workspace: str, folder: Path) -> N
     with closing(connect(target, version)) as db, transaction(db):
         _correct_header(copy, folder, version)
         with closing(_open_damaged(copy)) as damaged:
-            complete = {table for table in OWNERSHIP if table not in _DERIVED and _copy_table(damaged, db, table)}
+            complete = {table for table in OWNERSHIP if table not in DERIVED_TABLES and _copy_table(damaged, db, table)}
         _add_lost_rows(original + copy.read_bytes()[_HEADER_BYTES:], db, only_known="chats" in complete)
     with closing(connect(target)) as db:
         _complete_chats(db, workspace)

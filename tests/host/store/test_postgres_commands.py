@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_eca.host.store import Spending
+from jupyter_eca.host.store.rows import Checkpoint
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event, Person
 from tests.support.rooms import ROOT
@@ -36,7 +37,7 @@ def place(postgres_server: PostgresServer, tmp_path: Path) -> StorePlace:
 def run(place: StorePlace, tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     home = tmp_path / "home"
     (home / "eca").mkdir(parents=True, exist_ok=True)
-    (home / "eca" / "config.json").write_text(json.dumps({"store": {"url": place.url}}))
+    (home / "eca" / "config.json").write_text(json.dumps({"store": {"url": place.url} if place.url else {}}))
     variables = {
         "XDG_CONFIG_HOME": str(home),
         "HOME": str(home),
@@ -84,6 +85,48 @@ async def test_chats_are_exported_counted_and_purged(place: StorePlace, tmp_path
     assert done.returncode == 0, done.stderr
     assert place.run("SELECT id FROM chats") == [("calm",)]
     assert not (tmp_path / "data" / "eca" / "chats.db").exists()
+
+
+async def test_the_chats_of_a_file_are_copied_once_and_go_on(place: StorePlace, tmp_path: Path) -> None:
+    file = StorePlace(place.path)
+    store = file.make_store(str(tmp_path), lambda _: None)
+    await store.open()
+    store.append([asked("one", "a walrus"), asked("two", "a \0 and half a \ud83d"), asked("one", "again")])
+    store.record_spending(Spending(1, "one", "turn of one", "", "a/b", 5, 0, 7, 0.5))
+    checkpoint = Checkpoint("turn of one", "/a/b.py", b"\0before", "after")
+    await store.do(lambda tables: tables.keep_checkpoint("one", checkpoint))
+    await store.confirm()
+    before = {chat: await store.read_events(chat) for chat in ("one", "two")}
+    assert file.run("SELECT DISTINCT owner FROM chats") == [(store.owner,)]
+    await store.close()
+
+    done = run(place, tmp_path, "copy-chats")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 chats of ")
+
+    store = place.make_store(str(tmp_path), lambda _: None)
+    await store.open()
+    for chat, events in before.items():
+        assert await store.read_events(chat) == events
+    assert [row.owner for row in await store.list_chats()] == [None, None]
+    assert await store.do(lambda tables: tables.list_checkpoints("one")) == [checkpoint]
+    store.append([asked("one", "and on")])
+    await store.confirm()
+    (*_, last) = await store.read_events("one")
+    assert last.seq > max(event.seq for events in before.values() for event in events)
+    await store.close()
+
+    done = run(place, tmp_path, "copy-chats")
+    assert done.returncode == 1
+    assert "has chats already" in done.stderr
+    assert place.run("SELECT count(*) FROM events") == [(4,)]
+    assert file.run("SELECT count(*) FROM events") == [(3,)]
+
+
+async def test_chats_are_not_copied_where_no_database_is_set(place: StorePlace, tmp_path: Path) -> None:
+    done = run(StorePlace(place.path), tmp_path, "copy-chats")
+    assert done.returncode == 1
+    assert "`store.url` is not set" in done.stderr
 
 
 async def test_the_doctor_says_where_the_chats_are_and_what_only_sqlite_can_do(

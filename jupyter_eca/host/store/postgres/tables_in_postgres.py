@@ -56,6 +56,13 @@ def migrate(db: PostgresConnection, name: str) -> None:
         db.execute("UPDATE migrations SET version = ?", (len(schema.MIGRATIONS),))
 
 
+def continue_numbers(db: PostgresConnection, table: str, column: str) -> None:
+    """Let the numbers that the database gives to rows of a table follow those that the rows have brought along."""
+    last = f"SELECT max({column}) FROM {table}"  # noqa: S608  # names of ours
+    if (row := db.execute(last).fetchone()) and row[0]:
+        db.execute("SELECT setval(pg_get_serial_sequence(?, ?), ?)", (table, column, row[0]))
+
+
 def make_search_index(db: PostgresConnection) -> bool:
     """Make the index of the search if an administrator has installed `pg_trgm` in the database. Return whether there is
     an index. Like that of FTS5, it has all groups of three characters, so it finds any part of a word."""

@@ -1,6 +1,8 @@
-"""Opens a schema of PostgreSQL without a store: to read it as it is at one moment, or to delete from it.
+"""Opens a schema of PostgreSQL without a store: to read it as it is at one moment, to delete from it, or to copy chats
+into it.
 
-`jupyter-eca export`, `purge` and `usage` use it, by way of `host.store.kept_rows`. Everything here blocks.
+`jupyter-eca export`, `purge`, `usage` and `copy-chats` use it, by way of `host.store.kept_rows` and
+`host.store.copied_rows`. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -41,6 +43,14 @@ def open_alone(url: str) -> Generator[tuple[PostgresConnection, list[str] | None
     with _open(url) as (raw, db, schema):
         (is_alone,) = raw.execute("SELECT pg_try_advisory_lock(%s)", (make_lock_number("open", schema),)).fetchone()
         yield db, None if is_alone else _list_programs(raw)
+
+
+@contextmanager
+def open_beside_stores(url: str) -> Generator[PostgresConnection]:
+    """Yield a connection that may write while stores have the schema open. Raises: ConfigError when the database cannot
+    be used."""
+    with _open(url) as (_, db, _):
+        yield db
 
 
 @contextmanager
