@@ -26,10 +26,15 @@ class PostgresServer:
 
     programs: Path
     folder: Path
+    port: int = 0
+    """On loopback, with TLS and passwords; 0 for only a socket, without passwords."""
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def start(self) -> None:
         options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c max_connections=200"
+        if self.port:
+            options += f" -c listen_addresses=localhost -c port={self.port} -c ssl=on"
+            options += f" -c ssl_cert_file={self.certificate} -c ssl_key_file={self.folder / 'key.pem'}"
         self._control("start", "-w", "-l", str(self.folder / "log"), "-o", options)
 
     def stop(self, mode: str = "fast") -> None:
@@ -61,8 +66,18 @@ class PostgresServer:
             for process in processes:
                 process.resume()
 
+    @property
+    def certificate(self) -> Path:
+        """What clients need to know a server on a network."""
+        return self.folder / "certificate.pem"
+
     def make_url(self, user: str, password: str = "") -> str:
-        return f"postgresql://{user}{':' if password else ''}{password}@/postgres?host={self.folder}"
+        port = f"&port={self.port}" if self.port else ""
+        return f"postgresql://{user}{':' if password else ''}{password}@/postgres?host={self.folder}{port}"
+
+    def make_network_url(self, user: str, password: str, mode: str = "verify-full", host: str = "localhost") -> str:
+        known = f"&sslrootcert={self.certificate}" if mode.startswith("verify") else ""
+        return f"postgresql://{user}:{password}@{host}:{self.port}/postgres?sslmode={mode}{known}"
 
     def create_user(self, name: str = "") -> str:
         """The address for a new user, who has a schema."""
@@ -102,18 +117,28 @@ def find_programs() -> Path | None:
 
 
 @contextmanager
-def run_postgres() -> Generator[PostgresServer]:
-    """Skips the test where psycopg or the server is not installed."""
+def run_postgres(port: int = 0) -> Generator[PostgresServer]:
+    """Skips the test where psycopg or the server is not installed. With a `port`, the server is on loopback, too. There
+    it wants TLS and passwords."""
     pytest.importorskip("psycopg")
     programs = find_programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed")
     # Not in the folders of pytest, whose paths are too long for a socket, and closed to other users.
     with tempfile.TemporaryDirectory(prefix="pg") as name:
-        server = PostgresServer(programs, Path(name))
+        server = PostgresServer(programs, Path(name), port)
+        if port:
+            from tests.support.certificate import write_certificate
+
+            for file in write_certificate(server.folder, "localhost"):
+                if os.geteuid() == 0:
+                    shutil.chown(file, "postgres")
         if os.geteuid() == 0:
             shutil.chown(name, "postgres")
         server.call("initdb", "-D", f"{name}/data", "-A", "trust", "-U", ADMIN, "-E", "UTF8", "--locale=C", "--no-sync")
+        if port:
+            rules = "local all all trust\nhostssl all all all scram-sha-256\n"
+            (server.folder / "data" / "pg_hba.conf").write_text(rules)
         server.start()
         try:
             yield server
