@@ -35,10 +35,12 @@ Shape = dict[str, Any]
 
 @cache
 def names_in(path: str) -> frozenset[str]:
-    """The names of a file's tests; none when there is no such file."""
+    """The names of the tests that a file has or imports; none when there is no such file."""
     file = ROOT / path
     tree = ast.parse(file.read_text("utf-8")) if file.is_file() else ast.Module([], [])
-    found = (node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    found = (
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.alias)
+    )
     return frozenset(name for name in found if name.startswith("test_"))
 
 

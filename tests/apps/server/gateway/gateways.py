@@ -1,4 +1,4 @@
-"""A real kernel gateway on loopback, and a line to it that can be slow, silent or cut."""
+"""A real kernel gateway or Enterprise Gateway on loopback, and a line to it that can be slow, silent or cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.editor_process import environment
 from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping, Sequence
 
 TOKEN = "secret-of-the-gateway"  # noqa: S105
 
@@ -30,11 +30,15 @@ HIDING = (
 )
 
 
-def build_environment(folder: Path) -> str:
-    """Return the Python of a new environment in `folder` that has a gateway and a kernel, and not the assistant."""
+KERNEL_GATEWAY = ("jupyter-kernel-gateway>=3,<4", "ipykernel>=7.4")
+# It brings an old Jupyter Server, so it needs an environment of its own.
+ENTERPRISE_GATEWAY = ("jupyter-enterprise-gateway>=3.3,<4",)
+
+
+def build_environment(folder: Path, packages: Sequence[str] = KERNEL_GATEWAY) -> str:
+    """Return the Python of a new environment in `folder` that has a gateway, and not the assistant."""
     uv, python = str(Path(sys.executable).with_name("uv")), str(folder / "bin" / "python")
     subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(folder)], check=True)
-    packages = ("jupyter-kernel-gateway>=3,<4", "ipykernel>=7.4")
     subprocess.run([uv, "pip", "install", "-q", "--python", python, *packages], check=True)
     return python
 
@@ -77,14 +81,35 @@ def start_gateway(
     settings = {"ip": "127.0.0.1", "port": port, "port_retries": 0, "auth_token": token}
     options = [f"--KernelGatewayApp.{name}={value}" for name, value in settings.items()]
     options.append(f"--JupyterWebsocketPersonality.list_kernels={lists}")
+    with _run([python, "-m", "kernel_gateway", *options], folder, port, token) as process:
+        yield port, process
+
+
+@contextmanager
+def start_enterprise_gateway(folder: Path, python: str) -> Generator[int]:
+    """Yields the port of an Enterprise Gateway with kernels on this machine, once it answers. The environment of this
+    Python has it."""
+    write_kernels(folder / "data", [sys.executable, "-c", HIDING])
+    port = find_free_port()
+    settings = {"ip": "127.0.0.1", "port": port, "port_retries": 0, "auth_token": TOKEN}
+    options = [f"--EnterpriseGatewayApp.{name}={value}" for name, value in settings.items()]
+    # It starts no kernel as root, unless another user is forbidden in its place.
+    variables = {"EG_PROHIBITED_UIDS": "1000000", "EG_PROHIBITED_GIDS": "1000000"}
+    with _run([python, "-m", "enterprise_gateway", *options], folder, port, TOKEN, variables):
+        yield port
+
+
+@contextmanager
+def _run(
+    command: list[str], folder: Path, port: int, token: str, variables: Mapping[str, str] | None = None
+) -> Generator[subprocess.Popen[bytes]]:
     places = {"JUPYTER_DATA_DIR": str(folder / "data"), "JUPYTER_RUNTIME_DIR": str(folder / "run")}
     with (folder / "gateway.log").open("wb") as log:
-        process = subprocess.Popen(
-            [python, "-m", "kernel_gateway", *options], env=environment(folder) | places, cwd=folder, stderr=log
-        )
+        everything = {**environment(folder), **places, **(variables or {})}
+        process = subprocess.Popen(command, env=everything, cwd=folder, stderr=log)
     try:
         _wait_until_it_answers(port, token, process)
-        yield port, process
+        yield process
     finally:
         end(process)
 
