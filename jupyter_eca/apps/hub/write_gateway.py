@@ -14,7 +14,14 @@ from jupyter_eca.errors import LocalError
 if TYPE_CHECKING:
     import argparse
 
-FILES: Final = ("hub_accounts.py", "hub_litellm.py", "jupyterhub_gateway.py", "limits.json", "litellm_config.yaml")
+FILES: Final = (
+    "hub_accounts.py",
+    "hub_litellm.py",
+    "jupyterhub_gateway.py",
+    "limits.json",
+    "litellm_config.yaml",
+    "helm_values.yaml",
+)
 
 _SOURCE: Final = Path(__file__).parent / "gateway"
 
