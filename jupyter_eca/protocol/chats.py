@@ -14,7 +14,7 @@ from pydantic import field_validator
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from jupyter_eca.protocol.content import AnswerRating, TaskDetails, UsageContent
-from jupyter_eca.protocol.event import Outcome
+from jupyter_eca.protocol.event import Outcome, Person
 
 
 class ChatStatus(StrEnum):
@@ -86,6 +86,8 @@ class ChatSummary(Model):
     """Not in ECA: true if the running turn waits for the user, who must approve a tool call or answer a question."""
     outcome: Outcome | None = None
     """Not in ECA: how the last turn ended."""
+    asked_by: Person | None = None
+    """Not in ECA: who has asked last, while the chat is running; absent if that is not known."""
     excerpt: str | None = None
     """Not in ECA: the sentence in which a search has found the words. It is absent if only the title has them."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow, Store
     from jupyter_eca.host.subscribers import Subscribers
     from jupyter_eca.protocol.content import FlagContent, MetadataContent, RatingContent, TextContent
-    from jupyter_eca.protocol.event import Event
+    from jupyter_eca.protocol.event import Event, Person
 
 
 class Chats:
@@ -136,6 +136,12 @@ class Chats:
         related = [chat for chat in self._chats.values() if id in {chat.state.id, chat.parent}]
         waits = any(call.status is ToolCallStatus.WAITING for chat in related for call in chat.state.calls)
         return waits or self.get_status(id) is ChatStatus.LOGIN or self._subscribers.is_asking(id)
+
+    def find_asker(self, id: str) -> Person | None:
+        """Return who has asked last in a chat that is running; None if that is not known."""
+        live = self._chats.get(id)
+        prompt = live.last_prompt if live is not None and live.is_busy else None
+        return prompt.author if prompt is not None else None
 
     # -- the stored chats
 

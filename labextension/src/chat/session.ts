@@ -324,6 +324,7 @@ export class Session implements ClientHandlers {
     if (
       method === 'chat/statusChanged' &&
       (this.hasHiddenTurnEnded(params as ChatStatusChangedParams) ||
+        this.isAskedElsewhere(params as ChatStatusChangedParams) ||
         this.isUnknownChat(params as ChatStatusChangedParams))
     ) {
       void this.loadChats();
@@ -342,6 +343,14 @@ export class Session implements ClientHandlers {
   private hasHiddenTurnEnded({ chatId, status }: ChatStatusChangedParams): boolean {
     const isListed = this.state.list.some(({ id }) => id === chatId);
     return status === 'idle' && isListed && this.state.chats[String(chatId)] === undefined;
+  }
+
+  /**
+   * Return whether a turn has begun in a chat that is not shown, on a server that several people use. The list must be
+   * fetched again, because only the server knows who asks.
+   */
+  private isAskedElsewhere({ chatId, status }: ChatStatusChangedParams): boolean {
+    return status === 'running' && chatId !== this.chat.id && this.state.user !== undefined;
   }
 
   /** Offer a sign-in when a server begins to require it, not each time that its status is repeated. */

@@ -8,6 +8,7 @@
 import { isUnused } from '../chat/state';
 import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
+import { listChatsOfOthers } from '../chat/waiting_chats';
 import { ChatId, ChatSummary } from '../wire/protocol';
 
 /** Stores which chat was shown last with each notebook. `TabStorage` implements it. */
@@ -39,6 +40,8 @@ export class NotebookFollower {
   private readonly visited = new Set<string>();
   /** Resolves when the last call of `follow` is done. */
   private lastFollow = Promise.resolve();
+  /** The chat of somebody else that was opened last, so that it is opened once. */
+  private opening: ChatId | undefined;
   /**
    * The old and the new paths of renamed notebooks, by the chats that began in them. The list of chats has the old path
    * until the list is fetched again. If the files belong to another program than the page's server, the server never
@@ -161,6 +164,22 @@ export class NotebookFollower {
     if (id !== this.shownChat) {
       this.shownChat = id;
       this.storeNotebookChat();
+    } else {
+      this.showChatOfOthers();
+    }
+  }
+
+  /** If somebody else asks about the active notebook, and the user has not begun anything here, show their chat. */
+  private showChatOfOthers(): void {
+    const { session, notebook } = this;
+    const { chat } = session;
+    const isFree = isUnused(chat) && this.drafts.get(chat.id).text === '';
+    if (notebook !== undefined && notebook === this.findActiveNotebook() && !this.isPinned() && isFree) {
+      const [other] = listChatsOfOthers(session.state, notebook);
+      if (other !== undefined && other.id !== this.opening) {
+        this.opening = other.id;
+        void session.openChat(other.id);
+      }
     }
   }
 

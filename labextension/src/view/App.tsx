@@ -15,7 +15,7 @@ import { askAgain, Extent, forkChat, rollBack } from '../chat/rollback';
 import { Block, findPlan, UserBlock } from '../chat/blocks';
 import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat, restoreChat } from '../chat/chat_list';
-import { listWaitingChats } from '../chat/waiting_chats';
+import { listChatsOfOthers, listWaitingChats } from '../chat/waiting_chats';
 import { describeProgress } from '../chat/status_text';
 import { searchChats } from '../chats/search';
 import { Drafts, putBackMessage, startChat, UnsentMessage } from '../chat/drafts';
@@ -174,7 +174,8 @@ export function App({
         />
         {!isListShown && (
           <WaitingChats
-            chats={listWaitingChats(state)}
+            waiting={listWaitingChats(state)}
+            ofOthers={listChatsOfOthers(state, activeNotebook)}
             onOpen={id => {
               void session.openChat(id);
             }}

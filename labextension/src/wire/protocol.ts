@@ -865,6 +865,8 @@ export interface ChatSummary {
   readonly waiting?: boolean;
   /** Not in ECA: how the last turn ended. */
   readonly outcome?: Outcome;
+  /** Not in ECA: who has asked last, while the chat is running; absent if that is not known. */
+  readonly askedBy?: Person;
   /** Not in ECA: the sentence in which a search has found the words. It is absent if only the title has them. */
   readonly excerpt?: string;
 }

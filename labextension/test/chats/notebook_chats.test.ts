@@ -1,11 +1,12 @@
 /** Which chat the panel shows when the user goes from one notebook to another. */
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { findNewestChat, NotebookChatStore, NotebookFollower } from '../../src/chats/notebook_chats';
 import { Drafts } from '../../src/chat/drafts';
 import { Session } from '../../src/chat/session';
 import { TabStorage } from '../../src/chat/tab_storage';
+import { listChatsOfOthers } from '../../src/chat/waiting_chats';
 import { ChatSummary, ClientMethods, ServerMethods } from '../../src/wire/protocol';
 import { Peer } from '../../src/wire/rpc';
 import { createLinks } from '../support/memory_link';
@@ -25,14 +26,16 @@ class Page {
   readonly session: Session;
   readonly follower: NotebookFollower;
   readonly drafts = new Drafts();
+  private readonly server: Peer<ServerMethods, ClientMethods>;
   /** What the user does while the list of chats is fetched. */
   whileListing: (notebook: string | undefined) => unknown = nothing;
 
   constructor(store: NotebookChatStore) {
     const [ours, theirs] = createLinks();
-    const server = new Peer<ServerMethods, ClientMethods>(theirs);
+    const server = (this.server = new Peer<ServerMethods, ClientMethods>(theirs));
     const defaults = { chatDefaultModel: '', chatBehaviors: [], chatDefaultBehavior: '', chatWelcomeMessage: '' };
-    server.handle('initialize', () => ({ models: [], ...defaults }));
+    const user = { username: 'ada', name: 'Ada' };
+    server.handle('initialize', () => ({ models: [], user, ...defaults }));
     server.handle('chat/list', ({ notebook }) => {
       this.whileListing(notebook);
       return { chats: this.list };
@@ -53,6 +56,16 @@ class Page {
       () => this.front,
       () => this.isPinned
     );
+  }
+
+  /** Let somebody ask in a chat about a notebook, and wait until the page knows of it. */
+  async letAsk(id: string, notebook: string, username: string): Promise<void> {
+    const askedBy = { username, name: username };
+    this.list.push({ ...chat(id, 9, notebook), status: 'running', askedBy });
+    this.server.notify('chat/statusChanged', { chatId: id, status: 'running' });
+    await vi.waitFor(() => {
+      expect(this.session.state.list.map(listed => listed.id)).toContain(id);
+    });
   }
 
   /** Go to a notebook and return the chat that is shown with it. */
@@ -235,4 +248,30 @@ test('a notebook that was moved outside of Jupyter is named to the server, which
     page.list.push(chat('of a', 1, notebook));
   };
   expect(await page.goTo('moved/a.ipynb')).toBe('of a');
+});
+
+test('where nothing was begun, the chat in which somebody else asks about the notebook is shown, once', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  await page.letAsk('about b', 'b.ipynb', 'ben');
+  await page.letAsk('my own', 'a.ipynb', 'ada');
+  expect(page.session.chat.id).toBe('new 0');
+  await page.letAsk('about a', 'a.ipynb', 'ben');
+  expect(page.session.chat.id).toBe('about a');
+  page.session.startChat();
+  expect(page.session.chat.id).toBe('new 1');
+});
+
+test('who has begun something is told of the chat in which somebody else asks, and keeps the own one', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  page.drafts.set(page.session.chat.id, { text: 'I think', contexts: [] });
+  await page.letAsk('about a', 'a.ipynb', 'ben');
+  expect(page.session.chat.id).toBe('new 0');
+  const listOthers = (): unknown => listChatsOfOthers(page.session.state, page.front).map(({ id }) => id);
+  expect(listOthers()).toEqual(['about a']);
+  await page.session.openChat('about a');
+  expect(listOthers()).toEqual([]);
 });

@@ -687,7 +687,7 @@ test('where an outside agent answers, a failure offers another agent in place of
 test('a chat that waits is named while another one is shown', () => {
   const html = shown(
     <WaitingChats
-      chats={[
+      waiting={[
         {
           id: 'a',
           status: 'running',
@@ -699,12 +699,24 @@ test('a chat that waits is named while another one is shown', () => {
         },
         { id: 'b', status: 'running', waiting: true, createdAt: 0, updatedAt: 0, messageCount: 1 }
       ]}
+      ofOthers={[
+        {
+          id: 'c',
+          status: 'running',
+          askedBy: { username: 'ada', name: 'Ada' },
+          createdAt: 0,
+          updatedAt: 0,
+          messageCount: 1,
+          notebook: 'w/nb.ipynb'
+        }
+      ]}
       onOpen={nothing}
     />
   );
   expect(html).toContain('A question in nb.ipynb waits for you.');
   expect(html).toContain('Another chat waits for you.');
-  expect(html.match(/Show it/g)).toHaveLength(2);
+  expect(html).toContain('Ada asks in nb.ipynb.');
+  expect(html.match(/Show it/g)).toHaveLength(3);
 });
 
 test('a waiting call shows what runs without a click, and why it asks in the details', () => {

@@ -47,7 +47,9 @@ c.ServerApp.identity_provider_class = Logins
 """
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": "It is written."}]},
+    {"message": "slow", "reply": [{"text": "word " * 400, "chunk": 5, "delay": 0.05}]},
     {"message": "alone", "reply": [{"tool": "write_file", "arguments": {"path": "alone.txt", "content": "one\n"}}]},
+    {"message": "shared", "reply": [{"tool": "write_file", "arguments": {"path": "shared.txt", "content": "one\n"}}]},
     {"message": "write", "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}}]},
     {"message": "", "reply": [{"text": "You said: {message}"}]},
 ]
@@ -70,12 +72,12 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
 
 
 @contextmanager
-def person(browser: Browser, lab: Lab, name: str, folder: Path) -> Generator[Panel]:
-    """The panel of a user, in a browser of their own."""
+def person(browser: Browser, lab: Lab, name: str, folder: Path, path: str = "") -> Generator[Panel]:
+    """The panel of a user, in a browser of their own, which shows the file `path`."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     try:
-        yield Panel.open(page, replace(lab, token=name))
+        yield Panel.open(page, replace(lab, token=name), path)
     finally:
         picture(page, f"at-the-end-of-{name}", folder)
         context.close()
@@ -152,3 +154,30 @@ def test_nobody_is_named_where_one_person_is(browser: Browser, lab: Lab, tmp_pat
         ada.wait_until_idle()
         expect(senders(ada)).to_have_count(0)
         expect(deciders(ada)).to_have_count(0)
+
+
+def test_what_is_asked_about_a_notebook_shows_in_the_panels_of_all_who_have_it_open(
+    browser: Browser, lab: Lab, tmp_path: Path
+) -> None:
+    lab.write_notebook("shared.ipynb", ["x = 1"])
+    with (
+        person(browser, lab, "ben", tmp_path, "shared.ipynb") as ben,
+        person(browser, lab, "ada", tmp_path, "shared.ipynb") as ada,
+        person(browser, lab, "cy", tmp_path) as cy,
+    ):
+        ben.ask("write what is shared")
+        expect(senders(ada)).to_have_text(["Ben"])
+        ada.button("Approve").click()
+        ben.sees("It is written.")
+        picture(ada.page, "shown-to-all", tmp_path)
+        # Who has begun something keeps it, and gets a line.
+        ada.button("New chat").click()
+        ada.box.fill("I think")
+        ben.ask("slow words")
+        lines = ada.node.locator(".eca-WaitingChats")
+        expect(lines).to_contain_text("Ben asks in shared.ipynb.")
+        picture(ada.page, "line-of-another", tmp_path)
+        ada.button("Show it").click()
+        ada.sees("slow words")
+        expect(lines).to_be_empty()
+        expect(cy.node.get_by_text("To read a chat, open it")).to_be_visible()

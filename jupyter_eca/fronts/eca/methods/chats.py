@@ -20,6 +20,7 @@ from jupyter_eca.host.operations.chats import CursorExpired
 from jupyter_eca.protocol import chats, lifecycle
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import MetadataContent, RatingContent, Role
+from jupyter_eca.protocol.dialect import Dialect
 from jupyter_eca.protocol.event import Event, Outcome, merge_pieces
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
@@ -192,6 +193,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
+    names_people = session.dialect is Dialect.OWN and session.door.names_people
     # Only the chats that match the query have an excerpt here.
     excerpts = await find_chats(session.host.services.store, rows, params.query or "")
     return chats.ChatListResult(
@@ -206,6 +208,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
                 message_count=row.prompts,
                 notebook=row.notebook,
                 waiting=session.host.chats.is_waiting(row.id) or None,
+                asked_by=session.host.chats.find_asker(row.id) if names_people else None,
                 outcome=Outcome(row.outcome) if row.outcome else None,
                 excerpt=excerpts[row.id] or None,
             )
