@@ -48,6 +48,13 @@ LIMITS: Final = {
 }
 USERS: Final = ("ada", "ben", "carl", "dora")
 
+# The policies of the servers, which the spawner sets.
+ADA_CONTACT, BEN_CONTACT = "Ask the staff.", "Ask your teacher."
+POLICIES: Final = {
+    "ada": {"contact": ADA_CONTACT, "deny": {"models": [f"hub/{GPT}"]}},
+    "ben": {"contact": BEN_CONTACT, "deny": {"models": [f"hub/{CLAUDE}"]}},
+}
+
 _MORE: Final = """
 c.Authenticator.allowed_users = set(json.loads(os.environ["HUB_USERS"]))
 c.JupyterHub.load_groups = {"staff": {"users": ["ada"]}}
@@ -64,6 +71,9 @@ def give_home(spawner):
         "JUPYTER_RUNTIME_DIR": f"{home}/.run",
         "IPYTHONDIR": f"{home}/.ipython",
     }
+    policy = json.loads(os.environ["HUB_POLICIES"]).get(spawner.user.name)
+    if policy:
+        spawner.environment["JUPYTER_ECA_POLICY"] = json.dumps(policy)
 
 c.Spawner.pre_spawn_hook = give_home
 load_subconfig(os.environ["HUB_GATEWAY"])
@@ -110,13 +120,14 @@ def running_gateway(litellm: Path, python: Path, proxy: Path, folder: Path) -> G
         "GATEWAY_ADDRESS": url,
         "GATEWAY_LITELLM": str(litellm),
         "HUB_USERS": json.dumps(USERS),
+        "HUB_POLICIES": json.dumps(POLICIES),
         "HUB_GATEWAY": str(files / "jupyterhub_gateway.py"),
     }
     with LoopbackVendor() as vendor:
         lead_to(vendor.url, files / "litellm_config.yaml")
         hub_folder = folder / "hub"
         hub_folder.mkdir()
-        with running_hub(python, proxy, hub_folder, {}, "", more=_MORE, variables=variables) as hub:
+        with running_hub(python, proxy, hub_folder, {}, more=_MORE, variables=variables) as hub:
             gateway = RunningGateway(url, hub, vendor, files)
             wait_for_litellm(url, hub_folder / "hub.log")
             yield gateway

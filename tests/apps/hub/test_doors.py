@@ -13,9 +13,10 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.apps.hub.gateway_parts import needs_npm
+from tests.apps.hub.gateway_parts import ADA_CONTACT, BEN_CONTACT, needs_npm
 from tests.apps.hub.test_gateway import ask_in_server
 from tests.e2e.browser.hub import START_SECONDS
+from tests.support.gateway_server import CLAUDE, GPT
 
 if TYPE_CHECKING:
     from tests.apps.hub.gateway_parts import RunningGateway
@@ -66,6 +67,10 @@ async def greet(gateway: RunningGateway, path: str, token: str, hello: dict[str,
     return heard
 
 
+def join_texts(contents: list[dict[str, Any]]) -> str:
+    return "".join(content.get("text", "") for content in contents if content["type"] == "text")
+
+
 @pytest.mark.parametrize("scope", [None, "access:servers!server=ada/", "access:servers!user=ada"])
 @pytest.mark.asyncio
 async def test_each_door_opens_for_a_token_of_the_user_that_may_use_the_server(
@@ -111,8 +116,21 @@ async def test_two_users_are_answered_at_once_each_by_a_model_of_their_own_and_a
     before = len(gateway.vendor.requests)
     chats = await asyncio.gather(*(ask_in_server(gateway, user) for user in ("ada", "ben")))
     for contents in chats:
-        assert "Hello 1" in "".join(content.get("text", "") for content in contents if content["type"] == "text")
+        assert "Hello 1" in join_texts(contents)
     asked = {one.path.partition("?")[0] for one in gateway.vendor.requests[before:] if one.body}
     assert asked == {"/v1/messages", "/v1/responses"}
     with pytest.raises(urllib.error.HTTPError, match=r"40[34]"):
         gateway.hub.make_token("eve")
+
+
+@pytest.mark.asyncio
+async def test_each_server_has_the_policy_that_the_spawner_gives_it(gateway: RunningGateway) -> None:
+    for user in ("ada", "ben"):
+        await asyncio.to_thread(gateway.hub.start_server, user)
+    before = len(gateway.vendor.requests)
+    denied = (("ada", f"hub/{GPT}", ADA_CONTACT), ("ben", f"hub/{CLAUDE}", BEN_CONTACT))
+    chats = await asyncio.gather(*(ask_in_server(gateway, user, model) for user, model, _ in denied))
+    for contents, (_, model, contact) in zip(chats, denied, strict=True):
+        assert f"`{model}`" in join_texts(contents)
+        assert contact in join_texts(contents)
+    assert [one for one in gateway.vendor.requests[before:] if one.body] == []

@@ -70,8 +70,8 @@ def read_ledger(gateway: RunningGateway, user: str) -> list[tuple[str, float]]:
 # -- a user's server has everything, but no key
 
 
-async def ask_in_server(gateway: RunningGateway, user: str) -> list[dict[str, Any]]:
-    """Ask in a new chat of the user's server, without naming a model. Return the contents of the chat."""
+async def ask_in_server(gateway: RunningGateway, user: str, model: str = "") -> list[dict[str, Any]]:
+    """Ask in a new chat of the user's server. Return the contents of the chat."""
     token = gateway.hub.make_token(user)
     address = f"{gateway.hub.url.replace('http', 'ws', 1)}user/{user}/eca/ws"
     socket = await websocket_connect(HTTPRequest(address, headers={"Authorization": f"token {token}"}))
@@ -80,7 +80,7 @@ async def ask_in_server(gateway: RunningGateway, user: str) -> list[dict[str, An
         "jsonrpc": "2.0",
         "id": 2,
         "method": "chat/prompt",
-        "params": {"message": "hi", "chatId": "c"},
+        "params": {"message": "hi", "chatId": f"c{model}", **({"model": model} if model else {})},
     }
     contents: list[dict[str, Any]] = []
     async with asyncio.timeout(START_SECONDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import urllib.error
@@ -14,12 +15,13 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
 USER: Final = "ada"
 PASSWORD: Final = "pw"  # noqa: S105  # of a hub that only this machine reaches, while a test runs
 _TOKEN: Final = "a-token-of-the-tests-0123456789"  # noqa: S105  # the same
+_PROXY_TOKEN: Final = "proxy-secret-for-tests"  # noqa: S105  # the same
 
 # A hub and a server of a user each start within it on a busy machine.
 START_SECONDS: Final = 120
@@ -36,7 +38,7 @@ c.JupyterHub.bind_url = f"http://127.0.0.1:{proxy_port}/base/"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{hub_port}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{api_port}"
 c.ConfigurableHTTPProxy.command = [os.environ["HUB_PROXY"]]
-c.ConfigurableHTTPProxy.auth_token = "proxy-secret-for-tests"
+c.ConfigurableHTTPProxy.auth_token = os.environ["CONFIGPROXY_AUTH_TOKEN"]
 c.JupyterHub.db_url = f"sqlite:///{folder}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = f"{folder}/cookie_secret"
 c.JupyterHub.pid_file = f"{folder}/hub.pid"
@@ -76,13 +78,62 @@ c.JupyterHub.load_roles = [
 ]
 """
 
+# The proxy is started by whoever starts the hub.
+_OUTLIVES: Final = """
+c.ConfigurableHTTPProxy.should_start = False
+c.JupyterHub.cleanup_proxy = False
+c.JupyterHub.cleanup_servers = False
+"""
 
-@dataclass(frozen=True)
+
+@dataclass
 class Hub:
-    """`url` ends with a slash; `home` is the folder of the user, which their server shows."""
+    """`url` ends with a slash; `home` is the folder of the user, which their server shows.
+
+    The other fields are what its processes are started with.
+    """
 
     url: str
     home: Path
+    folder: Path
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    proxy_command: Sequence[str] = ()
+    """The command of the proxy, if this starts it. Otherwise the hub does."""
+    _hub: subprocess.Popen[bytes] | None = None
+    _proxy: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Raises: RuntimeError with what it printed, when it does not start."""
+        if self.proxy_command and self._proxy is None:
+            self.start_proxy()
+        self._hub = self._run(self.command, "hub.log")
+        wait_until(lambda: self._has_ended() or answers(f"{self.url}hub/api/"), START_SECONDS)
+        if self._has_ended():
+            raise RuntimeError((self.folder / "hub.log").read_text(errors="replace"))
+
+    def stop(self) -> None:
+        """A hub that is asked takes its proxy and its servers along, unless its configuration says something else."""
+        end_process(self._hub)
+
+    def close(self) -> None:
+        """End everything."""
+        if self.proxy_command:
+            with suppress(OSError):  # it may not have started
+                self.stop_server()
+        self.stop()
+        end_process(self._proxy)
+
+    def start_proxy(self) -> None:
+        self._proxy = self._run(self.proxy_command, "proxy.log")
+
+    def kill_proxy(self) -> None:
+        """By SIGKILL. The hub starts its own proxy again by itself, and another one is started by `start_proxy`."""
+        if self._proxy is None:
+            os.kill(int((self.folder / "proxy.pid").read_text()), signal.SIGKILL)
+        else:
+            self._proxy.kill()
+            self._proxy.wait()
 
     def start_server(self, user: str = USER) -> None:
         """Start the server of a user if it does not run, and wait until it is ready."""
@@ -91,9 +142,9 @@ class Hub:
         self._ask("POST", f"users/{user}/server")
         wait_until(lambda: self.is_running(user), START_SECONDS)
 
-    def stop_server(self) -> None:
-        self._ask("DELETE", f"users/{USER}/server")
-        wait_until(lambda: not self.is_running(), START_SECONDS)
+    def stop_server(self, user: str = USER) -> None:
+        self._ask("DELETE", f"users/{user}/server")
+        wait_until(lambda: not self.is_running(user), START_SECONDS)
 
     def is_running(self, user: str = USER) -> bool:
         """Whether the server of a user can be used."""
@@ -104,6 +155,15 @@ class Hub:
         """Return a new token of a user; without scopes it has all of the user's."""
         token: str = self._ask("POST", f"users/{user}/tokens", {"scopes": scopes} if scopes else {})["token"]
         return token
+
+    def _has_ended(self) -> bool:
+        return self._hub is None or self._hub.poll() is not None
+
+    def _run(self, command: Sequence[str], log: str) -> subprocess.Popen[bytes]:
+        with (self.folder / log).open("ab") as file:
+            return subprocess.Popen(
+                command, cwd=self.folder, env=self.environment, stdout=file, stderr=subprocess.STDOUT
+            )
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  # our own hub's address
@@ -126,25 +186,37 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
         sleep(0.3)
 
 
+def end_process(process: subprocess.Popen[bytes] | None) -> None:
+    if process is None:
+        return
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 @contextmanager
 def running_hub(
     python: Path,
     proxy: Path,
     folder: Path,
     eca: Mapping[str, Any],
-    culls_after: str,
+    culls_after: str = "",
     *,
     more: str = "",
     variables: Mapping[str, str] | None = None,
+    outlives: bool = False,
 ) -> Generator[Hub]:
     """Run a hub with the packages of this Python and this proxy. `eca` is the configuration of the user. Servers are
     ended after so many idle seconds; "" for never. `more` is added to the configuration of the hub, and `variables` to
-    its environment."""
+    its environment. `outlives`: the proxy and the servers go on when the hub is stopped."""
     home = folder / "users" / USER
     (home / ".config" / "eca").mkdir(parents=True)
     (home / ".config" / "eca" / "config.json").write_text(json.dumps(eca))
     configuration = folder / "jupyterhub_config.py"
-    configuration.write_text(f"import json\n{_CONFIGURATION}\n{more}")
+    configuration.write_text(f"import json\n{_CONFIGURATION}\n{_OUTLIVES if outlives else ''}\n{more}")
     ports = find_ports(3)
     environment = {
         **os.environ,
@@ -156,25 +228,19 @@ def running_hub(
         "HUB_USER": USER,
         "HUB_PASSWORD": PASSWORD,
         "HUB_CULLS_AFTER": culls_after,
+        "CONFIGPROXY_AUTH_TOKEN": _PROXY_TOKEN,
     }
     url = f"http://127.0.0.1:{ports[0]}/base/"
-    with (folder / "hub.log").open("wb") as log:
-        command = [str(python.with_name("jupyterhub")), "-f", str(configuration)]
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            hub = Hub(url, home)
-            wait_until(lambda: process.poll() is not None or answers(f"{url}hub/api/"), START_SECONDS)
-            if process.poll() is not None:
-                raise RuntimeError((folder / "hub.log").read_text(errors="replace"))
-            yield hub
-        finally:
-            # A hub that is asked takes its proxy and its servers along.
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    command = [str(python.with_name("jupyterhub")), "-f", str(configuration)]
+    options = {"ip": "127.0.0.1", "port": ports[0], "api-ip": "127.0.0.1", "api-port": ports[2]}
+    options |= {"error-target": f"http://127.0.0.1:{ports[1]}/base/hub/error"}
+    apart = [str(proxy), *(f"--{name}={value}" for name, value in options.items())]
+    hub = Hub(url, home, folder, command, environment, apart if outlives else ())
+    try:
+        hub.start()
+        yield hub
+    finally:
+        hub.close()
 
 
 def answers(url: str) -> bool:
