@@ -9,7 +9,7 @@ import pytest
 from tests.apps.server.gateway.gateways import ENTERPRISE_GATEWAY, build_environment, start_enterprise_gateway
 
 # They run here with the gateway of this module.
-from tests.apps.server.gateway.test_remote_kernels import (  # noqa: F401
+from tests.apps.server.gateway.test_remote_kernels import (
     test_a_cell_is_answered_by_the_server_and_a_click_lets_code_run_in_the_remote_kernel,
     test_a_tool_restarts_a_remote_kernel,
     test_after_a_restart_the_cells_find_the_server_again,
@@ -20,6 +20,15 @@ from tests.apps.server.gateway.test_remote_kernels import (  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+__all__ = [
+    "test_a_cell_is_answered_by_the_server_and_a_click_lets_code_run_in_the_remote_kernel",
+    "test_a_tool_restarts_a_remote_kernel",
+    "test_after_a_restart_the_cells_find_the_server_again",
+    "test_all_tools_work_in_a_remote_kernel_without_the_package",
+    "test_code_that_kills_a_remote_kernel_fails_in_a_sentence_and_the_next_code_runs",
+    "test_interrupt_stops_a_turn_that_a_cell_waits_for",
+]
 
 pytestmark = pytest.mark.nightly
 
