@@ -6,13 +6,7 @@ It must not know where the outputs are stored. `kernels/output_text.py` converts
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
-
-# A progress bar writes the same line a thousand times. Only its last state is stored. The first pattern matches what a
-# carriage return overwrites, and the second a character with the backspace that removes it.
-_OVERWRITTEN: Final = re.compile(r"[^\n]*\r(?=[^\n\r])")
-_BACKSPACED: Final = re.compile(r"[^\n\b]\x08")
+from typing import Any
 
 
 class CellOutputs:
@@ -99,11 +93,24 @@ def _find_display_id(content: dict[str, Any]) -> str:
 
 
 def _apply_overwrites(text: str) -> str:
-    """Return the text as a terminal shows it in the end: without text that `\\r` or `\\b` removed. Colour codes
-    stay."""
-    while "\b" in text:
-        shorter = _BACKSPACED.sub("", text)
-        if shorter == text:
-            break
-        text = shorter
-    return _OVERWRITTEN.sub("", text.replace("\r\n", "\n"))
+    """Return the text as a terminal shows it in the end: without text that `\\r` or `\\b` removed. Colour codes stay.
+
+    A progress bar writes the same line a thousand times, and only its last state is stored. The time must grow with the
+    length of the text only, because an output may be one line of a megabyte.
+    """
+    if "\b" in text:
+        text = "\n".join(map(_apply_backspaces, text.split("\n")))
+    lines = text.replace("\r\n", "\n").split("\n")
+    # What stands before the last carriage return that has a text behind it is overwritten.
+    return "\n".join(line[line.rstrip("\r").rfind("\r") + 1 :] for line in lines)
+
+
+def _apply_backspaces(line: str) -> str:
+    """Return a line without each backspace and the character that it removes."""
+    kept: list[str] = []
+    for character in line:
+        if character == "\b" and kept and kept[-1] != "\b":
+            kept.pop()
+        else:
+            kept.append(character)
+    return "".join(kept)
