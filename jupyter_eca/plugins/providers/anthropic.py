@@ -57,6 +57,9 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 # The host of Anthropic's own server.
 _VENDOR_HOST = "api.anthropic.com"
 
+# Errors of the SDK for an event that is not JSON, or not UTF-8.
+_NO_EVENT = (json.JSONDecodeError, UnicodeDecodeError)
+
 # The time limits of a check of a key: one for the connection, one for the answer.
 _CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 
@@ -150,7 +153,7 @@ class AnthropicProvider:
                     for delta in reader.take(event):
                         yield delta
                 content_type = stream.response.headers.get("content-type", "")
-        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
+        except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, *_NO_EVENT) as error:
             if not reader.is_complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
                 raise _explain(error, target, time_limits) from None
@@ -214,7 +217,7 @@ async def _check_key(
     options: Any = {"params": {"limit": 1}, "headers": settings.get_headers(""), "timeout": _CHECK_LIMITS.idle_seconds}
     try:
         await client.get("/v1/models", cast_to=object, options=options)
-    except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, json.JSONDecodeError) as error:
+    except (AnthropicError, httpx2.HTTPError, httpx2.StreamError, *_NO_EVENT) as error:
         raise _explain(error, target, time_limits) from None
 
 

@@ -13,8 +13,11 @@ import asyncio
 import hashlib
 import json
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
 
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import ToolError
@@ -26,7 +29,7 @@ from jupyter_eca.workspace.notebooks.cells import IDS_SINCE, READ_AGAIN, Nbforma
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import CellChange, NotebookCell, NotebookInfo, NotebookRunResult
@@ -169,13 +172,14 @@ class NotebookFiles:
     async def _to_document(self, real: Path, path: str, loaded: _LoadedNotebook) -> NotebookDocument:
         """Convert a notebook to the model for clients, with the id and the status of its kernel."""
         kernel, status = await find_kernel(self._kernels, path)
-        return NotebookDocument(
-            path=path,
-            cells=tuple(self._to_cell(real, cell) for cell in loaded.cells),
-            language=detect_language(loaded.content.get("metadata", {})),
-            kernel_id=kernel,
-            kernel_status=status,
-        )
+        with _refuse_invalid(path):
+            return NotebookDocument(
+                path=path,
+                cells=tuple(self._to_cell(real, cell) for cell in loaded.cells),
+                language=detect_language(loaded.content.get("metadata", {})),
+                kernel_id=kernel,
+                kernel_status=status,
+            )
 
     def _to_cell(self, real: Path, cell: NbformatCell) -> NotebookCell:
         """Convert a cell to the model for clients, with the state that is known here."""
@@ -219,10 +223,21 @@ def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
     except OSError as error:
         raise ToolError(f"{path} cannot be read: {error.strerror or error}.") from error
     digest = hashlib.sha256(data).digest()
-    try:
+    with _refuse_invalid(path):
         major, book = _parse(data.decode("utf-8"))
         known = seen.ids if seen is not None and seen.digest == digest else ()
         return _LoadedNotebook(digest, major, book, cells.identify_cells(book["cells"], known))
+
+
+@contextmanager
+def _refuse_invalid(path: str) -> Generator[None]:
+    """Convert a notebook within this context. Raises: ToolError when a part of it is missing or has a wrong type."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise ToolError(f"{path} is not a valid notebook: {why}.", "Read it as a text file.") from error
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         why = f"it has no {error}" if isinstance(error, LookupError) else error
         raise ToolError(f"{path} is not a valid notebook: {why}.", "Read it as a text file.") from error

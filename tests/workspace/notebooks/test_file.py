@@ -150,6 +150,20 @@ BAD = ("", "{", "[]", "null", "7", '"text"', "{}", '{"nbformat": 4}', '{"nbforma
        '{"nbformat": 9}', '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [1]}',
        '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": {}}',
        "[" * 100_000, '{"nbformat": 3}', '{"nbformat": []}')  # fmt: skip
+# The parts of a notebook have the types of others. Its cells can be identified, and not be shown.
+ODD = (
+    '{"nbformat": 4, "nbformat_minor": 5, "metadata": [], "cells": []}',
+    '{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": "x"}, "cells": []}',
+    '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"source": {"a": 1}}]}',
+    '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"source": "x", "attachments": 3}]}',
+)
+
+
+@pytest.mark.parametrize("content", ODD)
+async def test_a_part_of_a_wrong_type_is_reported(notebooks: NotebookFiles, tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.ipynb").write_text(content)
+    with pytest.raises(ToolError, match=r"a\.ipynb is not a valid notebook"):
+        await notebooks.read("a.ipynb")
 
 
 @pytest.mark.parametrize("content", BAD, ids=range(len(BAD)))

@@ -71,4 +71,4 @@ def _parse_date(value: str, now: float) -> float | None:
 
 def _parse_number(value: str) -> float | None:
     """Return a number that is not negative, None for any other text."""
-    return float(value) if re.fullmatch(r"\s*\d{1,18}(?:\.\d{1,9})?\s*", value) else None
+    return float(value) if re.fullmatch(r"[ \t]*\d{1,18}(?:\.\d{1,9})?[ \t]*", value) else None
