@@ -1,0 +1,1 @@
+"""Damaged inputs for every parser that reads what others have written. See `targets` and `mutation`."""
