@@ -22,6 +22,7 @@ from jupyter_eca.host import notices
 from jupyter_eca.host.chat.choice_memory import ChoiceMemory
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.notebook_ids import NotebookIds
+from jupyter_eca.host.chat.notebook_rules import NotebookRules
 from jupyter_eca.host.chat.registry import Chats
 from jupyter_eca.host.chat.tasks import ChatTasks
 from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
@@ -188,6 +189,7 @@ class Host:
             jobs=self.jobs,
             index=self.index,
             notebook_ids=self.notebook_ids,
+            notebook_rules=NotebookRules(store),
             recent_looks=RecentLooks(),
             interpreters=Interpreters(),
             clock=clock,

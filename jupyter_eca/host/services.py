@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config import Config, ResolvedConfig
     from jupyter_eca.config.outside.outside_agents import OutsideAgent
     from jupyter_eca.host.chat.notebook_ids import NotebookIds
+    from jupyter_eca.host.chat.notebook_rules import NotebookRules
     from jupyter_eca.host.checkpoints.checkpoints import Checkpoints
     from jupyter_eca.host.store import Store
     from jupyter_eca.host.subscribers import Subscribers
@@ -86,6 +87,8 @@ class Services:
     """The names of the files of the workspace, for searching."""
     notebook_ids: NotebookIds
     """The ids of the notebooks in which chats began."""
+    notebook_rules: NotebookRules
+    """The approval rules of notebooks."""
     recent_looks: RecentLooks
     """The notebooks that contexts have read within the last seconds."""
     interpreters: Interpreters

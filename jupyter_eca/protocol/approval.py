@@ -24,6 +24,9 @@ class RuleText(Model):
     """The selector: a server, `server__tool`, or the name of a native tool."""
     args_matchers: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Regular expressions by the name of an argument. The rule is only for calls whose arguments match."""
+    notebook: str | None = None
+    """The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+    rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file."""
 
 
 class ApprovalRule(RuleText):
@@ -56,12 +59,13 @@ class ApprovalsProposeParams(Model):
 
 
 class RulePlace(Model):
-    """A configuration file to which a rule can be written."""
+    """A place to which a rule can be written: a configuration file, or a notebook."""
 
-    scope: Literal["workspace", "global"]
-    """`workspace`: the file of this workspace. `global`: the user's own file, for all workspaces."""
+    scope: Literal["notebook", "workspace", "global"]
+    """`notebook`: only for turns that were asked in the notebook, see `RuleText.notebook`. `workspace`: the file of
+    this workspace. `global`: the user's own file, for all workspaces."""
     file: str
-    """The path of the file, for the user."""
+    """The path of the file or of the notebook, for the user. A rule for the notebook is sent with this path."""
 
 
 class ApprovalsProposeResult(Model):
@@ -70,7 +74,7 @@ class ApprovalsProposeResult(Model):
     rule: RuleText | None = None
     """Absent when there is no such rule."""
     places: tuple[RulePlace, ...] = ()
-    """The files to which the rule can be written, the best one first."""
+    """The places to which the rule can be written, the best one first."""
     why: str | None = None
     """Why there is no such rule; absent when there is one."""
 
@@ -80,18 +84,18 @@ class ApprovalsAddParams(RuleText):
     one."""
 
     scope: Literal["workspace", "global"] = "workspace"
-    """The file to which a new rule is written, see `RulePlace`."""
+    """The file to which a new rule is written, see `RulePlace`. It does not count for a rule with a `notebook`."""
 
 
 class ApprovalsReplaceParams(RuleText):
-    """Replaces a rule of the user's by another one, in the file that has it."""
+    """Replaces a rule of the user's by another one, in the file or for the notebook that has it."""
 
     old: RuleText
     """The rule as `approvals/list` has it."""
 
 
 class ApprovalsAddResult(Model):
-    """The file that has the added or changed rule now."""
+    """The file or the notebook that has the added or changed rule now."""
 
     file: str
-    """The path of the file, for the user."""
+    """The path of the file or of the notebook, for the user."""

@@ -374,7 +374,7 @@ test('the settings show no untranslated word', () => {
       <RuleDescription key={decision} rule={{ decision, rule: '1' }} />
     )),
     <RuleProposal
-      proposal={{ rule: { decision: 'allow', rule: '1' }, places: [{ scope: 'workspace', file: '1' }] }}
+      proposal={{ rule: { decision: 'allow', rule: '1' }, places: [{ scope: 'notebook', file: '1' }] }}
       error=""
       busy={false}
       heading="1"

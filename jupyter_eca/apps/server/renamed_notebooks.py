@@ -91,6 +91,7 @@ async def _apply(host: Host, data: dict[str, Any]) -> None:
     try:
         if data["action"] == "delete":
             await host.choice_memory.forget(path)
+            await host.services.notebook_rules.forget(path)
         else:
             before = data["source_path"].strip("/")
             await host.notebook_ids.move(before, path)

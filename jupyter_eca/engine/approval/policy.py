@@ -251,6 +251,13 @@ def merge_policies(shared: Policy, agent: Policy, name: str = "") -> Policy:
     )
 
 
+def unite_policies(policy: Policy, more: Policy) -> Policy:
+    """Return a policy with the rules of another one besides its own. If both have a rule for the same selector, both
+    count. The default stays."""
+    names = ("deny", "always_ask", "ask", "allow")
+    return policy.model_copy(update={name: _unite_all(getattr(policy, name), getattr(more, name)) for name in names})
+
+
 def _unite_all(first: Rules, second: Rules) -> dict[str, Rule]:
     """Return all rules of both. If both have a rule for the same selector, it matches what one of the two matches."""
     both = {name: unite_rules(rule, second[name]) for name, rule in first.items() if name in second}

@@ -1,5 +1,6 @@
 """Owns the ids of the notebooks in which chats began. A notebook that was moved outside of Jupyter, by `mv` or git, is
-found again by its id, so that its chats, the choices made in it and the changes that can be undone follow it.
+found again by its id, so that its chats, the choices and approval rules made for it and the changes that can be undone
+follow it.
 
 The store has the chats of each path, and the id of the notebook at each path. The notebook has the same id in its
 metadata. It is written there when the user saves the notebook (`apps/server/renamed_notebooks.py`): we never write to a
@@ -108,7 +109,11 @@ class NotebookIds:
         files = self._get_files()
         real = _find_real_path(files, old_path), _find_real_path(files, new_path)
         await self._store.do(
-            lambda tables: (tables.choices.move(old_path, new_path), tables.move_notebook(old_path, new_path, real))
+            lambda tables: (
+                tables.choices.move(old_path, new_path),
+                tables.notebook_rules.move(old_path, new_path),
+                tables.move_notebook(old_path, new_path, real),
+            )
         )
         moved = {path: id for path, id in self._ids.items() if path == old_path or path.startswith(f"{old_path}/")}
         for path in moved:

@@ -41,9 +41,9 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     agent = host.current.resolved.get_agent(choice.agent)
     tools = host.setups.list_tools(agent.name, host.tool_contexts.build(place.chat, place.kernel))
     approved = live.state.approved_scopes
+    policy = live.state.setup.policy or agent.policy  # with the rules of the notebook
     rows = [
-        f"| `{tool.spec.name}` | {_explain(agent.policy, tool.spec, approved, trust=bool(choice.trust))} |"
-        for tool in tools
+        f"| `{tool.spec.name}` | {_explain(policy, tool.spec, approved, trust=bool(choice.trust))} |" for tool in tools
     ]
     trust = " Trust is on: calls that need approval run without it." if choice.trust else ""
     review = host.config.review

@@ -191,6 +191,7 @@ def _add_user_data(archive: _Archive, chats: list[ChatRow], rows: KeptRows, file
     lists = {
         "usage.json": ("The tokens and the costs of requests of chats that were deleted", rows.read("spending", "")),
         "choices.json": ("What was chosen for new chats", rows.read("choices")),
+        "notebook-rules.json": ("The approval rules of notebooks", rows.read("notebook_rules")),
         "notes.json": (
             "Notes of clients and links to notebooks, of chats without a question",
             _read_rows_without_question(rows),

@@ -83,6 +83,7 @@ OWNERSHIP: Final = {
     "spending": Ownership("costs of requests", chat="chat", path="notebook", order="id"),
     "notebook_ids": Ownership("ids of notebooks", workspace="workspace"),
     "choices": Ownership("choices for new chats", workspace="workspace"),
+    "notebook_rules": Ownership("approval rules of notebooks", workspace="workspace"),
     "messages": Ownership("", chat="chat", order="id"),
     "indexed_chats": Ownership("", chat="chat"),
     "counters": Ownership(""),

@@ -191,6 +191,12 @@ MIGRATIONS: Final = (
     CREATE INDEX tasks_of_chat ON events (chat, seq) WHERE instr(content, '"type":"task"');
     CREATE INDEX summaries_of_chat ON events (chat, seq) WHERE substr(aside, 1, 17) = '{"kind":"summary"';
     """,
+    # 23. The approval rules that the user has made for a notebook, as JSON.
+    """
+    CREATE TABLE notebook_rules (
+        workspace TEXT NOT NULL, notebook TEXT NOT NULL, rules TEXT NOT NULL, PRIMARY KEY (workspace, notebook)
+    );
+    """,
 )
 """Each migration runs once on each file, in this order. `PRAGMA user_version` counts those that have run. Never change
 one that was released."""

@@ -20,6 +20,7 @@ from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.connection import UnknownCommit, transaction
 from jupyter_eca.host.store.message_index import MessageIndex
+from jupyter_eca.host.store.notebook_rules import StoredNotebookRules
 from jupyter_eca.host.store.rows import (
     CHANGED,
     UNKEPT,
@@ -137,6 +138,8 @@ class Tables:
         """Finds chats by their messages."""
         self.choices = Choices(db, workspace)
         """What the user has chosen for new chats."""
+        self.notebook_rules = StoredNotebookRules(db, workspace)
+        """The approval rules of notebooks."""
 
     # -- events and the rows of their chats
 

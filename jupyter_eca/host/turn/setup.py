@@ -24,6 +24,7 @@ from jupyter_eca.engine.approval.call_parts import RUN
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
+from jupyter_eca.host.chat.notebook_rules import NO_RULES, add_notebook_rules
 from jupyter_eca.host.turn.plan_mode import choose_actor, choose_prompt_agent
 from jupyter_eca.instructions.rules import CATALOGUE
 from jupyter_eca.plugins.tools.base import Need
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jupyter_eca.config import Agent, ResolvedConfig
+    from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.model.request import ToolSpec
     from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.chat.registry import Chats
@@ -98,15 +100,17 @@ class Setups:
             await services.mcp.await_started(wait_seconds, or_known=True, warns=self.is_one_shot)
         await self._warn_of_problems()
         full_choice = self.fill_defaults(choice)
+        notebook_rules = await services.notebook_rules.read(notebook) if notebook else NO_RULES
         if (agent := services.current.resolved.get_agent(full_choice.agent)).outside is not None:
-            return self._prepare_outside(agent, full_choice, bounds)
+            return self._prepare_outside(agent, full_choice, bounds, notebook_rules)
         pinned = await self._compose_system_prompt(full_choice, chat, kernel, notebook, bounds)
         if pin:
             await self._prompts.save(chat, pinned)
         # If nothing has changed that the setup depends on, the chat keeps the setup of its last turn.
         resolved, live = services.current.resolved, self._chats.get_live(chat)
         tool_conditions = self._contexts.list_tool_conditions(chat, kernel, choice.folder)
-        dependencies = (full_choice, bounds, resolved, services.toolbox.get_tools(owner), tool_conditions, pinned)
+        tools = services.toolbox.get_tools(owner)
+        dependencies = (full_choice, bounds, resolved, tools, tool_conditions, pinned, notebook_rules)
         if live is not None and live.last_setup is not None and live.last_setup[0] == dependencies:
             return live.last_setup[1]
         agent = resolved.get_agent(full_choice.agent)
@@ -115,7 +119,7 @@ class Setups:
             agent=agent.name,
             system=pinned.text,
             tools=self._describe_usable_tools(full_choice, chat, kernel, bounds, pinned),
-            policy=bounds.restrict(agent.policy),
+            policy=self._restrict(agent.policy, notebook_rules, bounds),
             variant=full_choice.variant or "",
             trust=bool(full_choice.trust),
             max_steps=agent.max_steps or 0,
@@ -135,12 +139,21 @@ class Setups:
             return ""
         return self._services.catalog.find_title_model(model)
 
-    def _prepare_outside(self, agent: Agent, full_choice: Choice, bounds: Bounds) -> inputs.Setup:
+    def _restrict(self, policy: Policy, notebook_rules: Policy, bounds: Bounds) -> Policy:
+        """Return the rules of an agent with those of the notebook in which the turn was asked, within the bounds."""
+        if notebook_rules is not NO_RULES:
+            allows = not self._services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
+            policy = add_notebook_rules(policy, notebook_rules, allows=allows)
+        return bounds.restrict(policy)
+
+    def _prepare_outside(
+        self, agent: Agent, full_choice: Choice, bounds: Bounds, notebook_rules: Policy
+    ) -> inputs.Setup:
         """Build the setup of a turn of an outside agent. It has its own model, system prompt and tools."""
         return inputs.Setup(
             model=f"acp/{agent.name}",
             agent=agent.name,
-            policy=bounds.restrict(agent.policy),
+            policy=self._restrict(agent.policy, notebook_rules, bounds),
             trust=bool(full_choice.trust),
             outside=True,
             title=agent.outside.title if agent.outside else "",
@@ -332,7 +345,9 @@ class Setups:
         """Apply the current rules of approval to the turns under way. A replayed turn keeps its rules, because it
         decides nothing."""
         for chat in self._chats.list_live():
-            policy = chat.bounds.restrict(self._services.current.resolved.get_agent(chat.state.setup.agent).policy)
+            agent = self._services.current.resolved.get_agent(chat.state.setup.agent)
+            rules = self._services.notebook_rules.get(chat.asked_notebook)
+            policy = self._restrict(agent.policy, rules, chat.bounds)
             if chat.is_busy and chat.replay is None and policy != chat.state.setup.policy:
                 self._chats.feed(chat, inputs.PolicyChanged(now(), policy), late=True)
 

@@ -9,10 +9,10 @@
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../wire/protocol';
 import type { Session } from './session';
 
-/** A rule that was added to a configuration file, and can be removed again. */
+/** A rule that was added to a configuration file or for a notebook, and can be removed again. */
 export interface WrittenRule {
   readonly rule: RuleText;
-  /** The path of the configuration file that contains the rule. */
+  /** The path of the configuration file or the notebook that has the rule. */
   readonly file: string;
 }
 
@@ -46,14 +46,16 @@ export class ApprovalRules {
   }
 
   /**
-   * Add the rule to the configuration file of the scope (the workspace or the user), and approve the call. The server
-   * also runs all other waiting calls that the rule allows.
+   * Add the rule at a place (the notebook, or the configuration file of the workspace or the user), and approve the
+   * call. The server also runs all other waiting calls that the rule allows.
    *
    * Throws: LinkError, RpcError.
    */
-  async addAndApprove(chatId: ChatId, toolCallId: string, rule: RuleText, scope: RulePlace['scope']): Promise<void> {
+  async addAndApprove(chatId: ChatId, toolCallId: string, proposed: RuleText, place: RulePlace): Promise<void> {
     const session = this.session();
-    const { file } = await session.request('approvals/add', { ...rule, scope });
+    const rule = place.scope === 'notebook' ? { ...proposed, notebook: place.file } : proposed;
+    const params = place.scope === 'notebook' ? rule : { ...rule, scope: place.scope };
+    const { file } = await session.request('approvals/add', params);
     this.setWritten({ ...this.written, [makeCallKey(chatId, toolCallId)]: { rule, file } });
     // `false`: approve only this call. The rule covers later calls.
     session.approve(toolCallId, false, chatId);

@@ -92,7 +92,12 @@ export function findFileOfRule(
   { decision, rule }: ApprovalsAddParams
 ): string | undefined {
   const sameRules = rules.filter(
-    other => other.own && other.agent === undefined && other.decision === decision && other.rule === rule
+    other =>
+      other.own &&
+      other.agent === undefined &&
+      other.notebook === undefined &&
+      other.decision === decision &&
+      other.rule === rule
   );
   return sameRules.at(-1)?.files.at(-1);
 }
@@ -241,7 +246,9 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
       )}
       {old !== undefined && (
         <p className="eca-Note">
-          {trans.__('The change is written to the file that has the rule: %1', toExactText(old.files.at(-1) ?? ''))}
+          {old.notebook === undefined
+            ? trans.__('The change is written to the file that has the rule: %1', toExactText(old.files.at(-1) ?? ''))
+            : trans.__('The rule is only for what is asked in this notebook: %1', toExactText(old.notebook))}
         </p>
       )}
       <label hidden={file !== undefined || old !== undefined}>

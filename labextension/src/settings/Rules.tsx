@@ -8,8 +8,9 @@
 
 import * as React from 'react';
 
-import { ApprovalRule, ApprovalsListResult, DefaultName, ToolServerUpdatedParams } from '../wire/protocol';
+import { ApprovalRule, ApprovalsListResult, DefaultName, RuleText, ToolServerUpdatedParams } from '../wire/protocol';
 import { Session } from '../chat/session';
+import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { Defaults } from './Defaults';
 import { FileLinks } from './FileLink';
@@ -103,7 +104,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
                   decision,
                   rule,
                   argsMatchers,
-                  old: { decision: old.decision, rule: old.rule, argsMatchers: old.argsMatchers ?? {} }
+                  old: toRuleText(old)
                 });
                 setLastAction(trans.__('The rule was written to %1.', file));
               } catch (error) {
@@ -118,9 +119,9 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
             }}
           />
         )}
-        onRemove={async ({ decision, rule, argsMatchers = {} }) => {
-          const removed = await session.requestOrShowError('approvals/remove', { decision, rule, argsMatchers });
-          setLastAction(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule));
+        onRemove={async rule => {
+          const removed = await session.requestOrShowError('approvals/remove', toRuleText(rule));
+          setLastAction(removed === undefined ? '' : trans.__('The rule for %1 was removed.', rule.rule));
           await reload();
         }}
       />
@@ -153,9 +154,14 @@ interface Props {
   readonly onRemove: (rule: ApprovalRule) => Promise<void>;
 }
 
+/** Return what identifies a rule for the server. */
+function toRuleText({ decision, rule, argsMatchers = {}, notebook }: ApprovalRule): RuleText {
+  return { decision, rule, argsMatchers, ...(notebook !== undefined && { notebook }) };
+}
+
 /** Return a key that only this rule has. A file may have several rules for a tool, with other patterns. */
-export function makeRuleKey({ agent = '', decision, rule, argsMatchers = {} }: ApprovalRule): string {
-  return JSON.stringify([agent, decision, rule, argsMatchers]);
+export function makeRuleKey({ agent = '', notebook = '', decision, rule, argsMatchers = {} }: ApprovalRule): string {
+  return JSON.stringify([agent, notebook, decision, rule, argsMatchers]);
 }
 
 /** The decisions, in the order in which the server reads their rules. */
@@ -223,7 +229,9 @@ function RuleItem({
   const { trans } = useEnv();
   const matchers = Object.entries((rule.argsMatchers ?? {}) as Readonly<Record<string, readonly string[]>>);
   const origin =
-    rule.files.length > 0 ? (
+    rule.notebook !== undefined ? (
+      trans.__('only in %1', toExactText(rule.notebook))
+    ) : rule.files.length > 0 ? (
       <FileLinks files={rule.files} />
     ) : rule.builtIn ? (
       trans.__('built in')

@@ -116,6 +116,11 @@ export interface ApprovalRule {
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /**
+   * The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+   * rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file.
+   */
+  readonly notebook?: string;
   /** The agent that the rule belongs to; absent for a rule of all agents. */
   readonly agent?: string;
   /**
@@ -144,13 +149,18 @@ export interface ApprovalsAddParams {
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
-  /** The file to which a new rule is written, see `RulePlace`. */
+  /**
+   * The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+   * rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file.
+   */
+  readonly notebook?: string;
+  /** The file to which a new rule is written, see `RulePlace`. It does not count for a rule with a `notebook`. */
   readonly scope?: 'workspace' | 'global';
 }
 
-/** The file that has the added or changed rule now. */
+/** The file or the notebook that has the added or changed rule now. */
 export interface ApprovalsAddResult {
-  /** The path of the file, for the user. */
+  /** The path of the file or of the notebook, for the user. */
   readonly file: string;
 }
 
@@ -171,13 +181,13 @@ export interface ApprovalsProposeParams {
 export interface ApprovalsProposeResult {
   /** Absent when there is no such rule. */
   readonly rule?: RuleText;
-  /** The files to which the rule can be written, the best one first. */
+  /** The places to which the rule can be written, the best one first. */
   readonly places: readonly RulePlace[];
   /** Why there is no such rule; absent when there is one. */
   readonly why?: string;
 }
 
-/** Replaces a rule of the user's by another one, in the file that has it. */
+/** Replaces a rule of the user's by another one, in the file or for the notebook that has it. */
 export interface ApprovalsReplaceParams {
   /**
    * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
@@ -189,6 +199,11 @@ export interface ApprovalsReplaceParams {
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /**
+   * The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+   * rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file.
+   */
+  readonly notebook?: string;
   /** The rule as `approvals/list` has it. */
   readonly old: RuleText;
 }
@@ -2254,11 +2269,14 @@ export interface RewriteText {
 /** Who a content comes from. */
 export type Role = 'user' | 'system' | 'assistant';
 
-/** A configuration file to which a rule can be written. */
+/** A place to which a rule can be written: a configuration file, or a notebook. */
 export interface RulePlace {
-  /** `workspace`: the file of this workspace. `global`: the user's own file, for all workspaces. */
-  readonly scope: 'workspace' | 'global';
-  /** The path of the file, for the user. */
+  /**
+   * `notebook`: only for turns that were asked in the notebook, see `RuleText.notebook`. `workspace`: the file of this
+   * workspace. `global`: the user's own file, for all workspaces.
+   */
+  readonly scope: 'notebook' | 'workspace' | 'global';
+  /** The path of the file or of the notebook, for the user. A rule for the notebook is sent with this path. */
   readonly file: string;
 }
 
@@ -2274,6 +2292,11 @@ export interface RuleText {
   readonly rule: string;
   /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
   readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /**
+   * The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+   * rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file.
+   */
+  readonly notebook?: string;
 }
 
 /** Not in ECA: the cells that a tool call runs. Exactly these sources run after the approval. */

@@ -299,7 +299,7 @@ test('a rule is written, exactly the call of that chat runs, and the rule can be
   const always = new ApprovalRules(() => session);
   const rule = { decision: 'allow', rule: 'docs' } as const;
   await always.propose('sub', 't');
-  await always.addAndApprove('sub', 't', rule, 'global');
+  await always.addAndApprove('sub', 't', rule, { scope: 'global', file: '~/config.json' });
   expect(always.current()).toEqual({ [makeCallKey('sub', 't')]: { rule, file: '.eca/config.json' } });
   await always.remove('a', 't');
   expect(always.current()).not.toEqual({});
@@ -312,6 +312,26 @@ test('a rule is written, exactly the call of that chat runs, and the rule can be
     ['approve', { chatId: 'sub', toolCallId: 't' }],
     ['remove', rule]
   ]);
+});
+
+test('a rule for the notebook is written for it and removed from it, and offered by its name', async () => {
+  const [session, heard] = await meet();
+  const always = new ApprovalRules(() => session);
+  const rule = { decision: 'allow', rule: 'docs' } as const;
+  const place = { scope: 'notebook', file: 'work/sales.ipynb' } as const;
+  await always.addAndApprove('a', 't', rule, place);
+  await always.remove('a', 't');
+  const notebook = place.file;
+  expect(heard).toEqual([
+    ['add', { ...rule, notebook }],
+    ['approve', { chatId: 'a', toolCallId: 't' }],
+    ['remove', { ...rule, notebook }]
+  ]);
+  const places = [place, { scope: 'workspace', file: '.eca/config.json' }] as const;
+  const html = shown(
+    <RuleProposal proposal={{ rule, places }} error="" busy={false} heading="" onWrite={nothing} onBack={nothing} />
+  );
+  expect(html).toContain('work/sales.ipynb (this notebook)');
 });
 
 test('only a running job can be stopped', () => {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config import approval_rules, resolve
 from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.approval.call_targets import find_targets
-from jupyter_eca.engine.approval.policy import Decision, decide
+from jupyter_eca.engine.approval.policy import Decision, decide, unite_policies
 from jupyter_eca.engine.approval.proposed_rule import merge_rules, propose_rule
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -25,7 +25,7 @@ from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from jupyter_eca.config import Config
     from jupyter_eca.engine.approval.policy import Policy, Rule
@@ -41,14 +41,26 @@ _EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {
 
 
 async def list(session: EcaSession, _params: Model) -> wire.ApprovalsListResult:
-    """Return all approval rules."""
+    """Return all approval rules: those of the files, then those of notebooks."""
     config = session.host.config
     rules = await asyncio.to_thread(approval_rules.list_rules, config, find_config_sources(session.host))
-    return wire.ApprovalsListResult(rules=rules, by_default=config.tool_call.approval.by_default.value)
+    of_notebooks: Mapping[str, Sequence[wire.RuleText]] = {}
+    if session.door.sees_all_chats:  # the code of a cell need not know other notebooks
+        of_notebooks = await session.host.services.notebook_rules.list()
+    notebook_rules = (
+        wire.ApprovalRule(
+            decision=rule.decision, rule=rule.rule, args_matchers=rule.args_matchers, notebook=notebook, own=True
+        )
+        for notebook, of_notebook in of_notebooks.items()
+        for rule in of_notebook
+    )
+    return wire.ApprovalsListResult(
+        rules=(*rules, *notebook_rules), by_default=config.tool_call.approval.by_default.value
+    )
 
 
 async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> wire.ApprovalsProposeResult:
-    """Propose a rule that would allow a call which waits, and list the files that it can be written to. If no rule can
+    """Propose a rule that would allow a call which waits, and list the places that it can be written to. If no rule can
     allow the call, say why."""
     live = session.host.chats.get_live(session.find_chat(params.chat_id))
     calls = live.state.calls if live else ()
@@ -68,6 +80,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     selector, rule = proposed
     merged_rule = merge_rules(allowed.get(selector), rule) or rule
     policy = _build_policy_with(config, live.state.setup.agent, selector, merged_rule)
+    notebook = live.asked_notebook
+    policy = unite_policies(policy, session.host.services.notebook_rules.get(notebook))
     # The empty set: what the user has approved for the session does not count here.
     decided = decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
     verdict = call.adjustment.apply_to(decided)  # a hook of the user may have decided otherwise
@@ -79,6 +93,9 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
         return wire.ApprovalsProposeResult(why=_STRICTER.format(cause) if cause else _NO_RULE)
     text = wire.RuleText(decision="allow", rule=selector, args_matchers=rule.args_matchers)
     places = await asyncio.to_thread(approval_rules.list_files_for_rule, find_config_sources(session.host), selector)
+    if notebook.endswith(".ipynb"):
+        # The narrowest place comes first.
+        places = (wire.RulePlace(scope="notebook", file=notebook), *places)
     return wire.ApprovalsProposeResult(rule=text, places=places)
 
 
@@ -92,24 +109,57 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
-    """Add a rule to a file. Raises: RemoteError, LocalError."""
+    """Add a rule to a file or for a notebook. Raises: RemoteError, LocalError."""
+    if params.notebook is not None:
+        add_rule = partial(session.host.services.notebook_rules.add, params.notebook, params)
+        return await _change_notebook_rules(session, params.notebook, add_rule, params)
     return await _write_rule(
         session, params, partial(approval_rules.add_rule, find_config_sources(session.host), params)
     )
 
 
 async def replace(session: EcaSession, params: wire.ApprovalsReplaceParams) -> wire.ApprovalsAddResult:
-    """Replace a rule in the file that it is in. Raises: RemoteError, LocalError."""
+    """Replace a rule where it is. Raises: RemoteError, LocalError."""
+    if (notebook := params.old.notebook) is not None:
+        replace_rule = partial(session.host.services.notebook_rules.replace, notebook, params.old, params)
+        return await _change_notebook_rules(session, notebook, replace_rule, params)
     write = partial(approval_rules.replace_rule, find_config_sources(session.host), params.old, params)
     return await _write_rule(session, params, write)
+
+
+async def remove(session: EcaSession, params: wire.RuleText) -> Done:
+    """Remove a rule from the file or the notebook that it is in. Raises: RemoteError, LocalError."""
+    if (notebook := params.notebook) is not None:
+        remove_rule = partial(session.host.services.notebook_rules.remove, notebook, params)
+        await _change_notebook_rules(session, notebook, remove_rule)
+        return Done()
+    check_may_change_config(session)
+    await session.host.folder_trust.keep_trust_during(
+        partial(approval_rules.remove_rule, find_config_sources(session.host), params)
+    )
+    await session.host.reload()
+    return Done()
+
+
+async def _change_notebook_rules(
+    session: EcaSession, notebook: str, change: Callable[[], Awaitable[None]], new: wire.RuleText | None = None
+) -> wire.ApprovalsAddResult:
+    """Change the rules of a notebook by `change`. `new` is the rule that is among them afterwards, None if one is
+    removed. Raises: RemoteError, LocalError."""
+    check_may_change_config(session)
+    _check_may_allow(session, new)
+    try:
+        await change()
+    except ValueError as error:
+        raise LocalError(_NO_PATTERN) from error
+    session.host.setups.apply_rules()
+    return wire.ApprovalsAddResult(file=notebook)
 
 
 async def _write_rule(session: EcaSession, rule: wire.RuleText, write: Callable[[], str]) -> wire.ApprovalsAddResult:
     """Write a rule with `write`, which returns the file. Raises: RemoteError, LocalError."""
     check_may_change_config(session)
-    refusal = session.host.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
-    if refusal and rule.decision == Decision.ALLOW:
-        raise LocalError(refusal)
+    _check_may_allow(session, rule)
     try:
         # The user makes this change, so a folder whose settings the user trusts stays trusted with it.
         file = await session.host.folder_trust.keep_trust_during(write)
@@ -119,14 +169,11 @@ async def _write_rule(session: EcaSession, rule: wire.RuleText, write: Callable[
     return wire.ApprovalsAddResult(file=file)
 
 
-async def remove(session: EcaSession, params: wire.RuleText) -> Done:
-    """Remove a rule from the file that it is in. Raises: RemoteError."""
-    check_may_change_config(session)
-    await session.host.folder_trust.keep_trust_during(
-        partial(approval_rules.remove_rule, find_config_sources(session.host), params)
-    )
-    await session.host.reload()
-    return Done()
+def _check_may_allow(session: EcaSession, rule: wire.RuleText | None) -> None:
+    """Check that the administrator's policy lets the user make this rule. Raises: LocalError."""
+    refusal = session.host.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
+    if refusal and rule is not None and rule.decision == Decision.ALLOW:
+        raise LocalError(refusal)
 
 
 HANDLERS: Final = {

@@ -42,9 +42,9 @@ export function RuleForm({ chatId, id, approvalRules, onBack }: FormProps): Reac
   React.useEffect(() => {
     approvalRules.propose(chatId, id).then(setProposal, showError);
   }, [approvalRules, chatId, id]);
-  const write = (rule: RuleText, scope: RulePlace['scope']): void => {
+  const write = (rule: RuleText, place: RulePlace): void => {
     setBusy(true);
-    approvalRules.addAndApprove(chatId, id, rule, scope).catch(showError);
+    approvalRules.addAndApprove(chatId, id, rule, place).catch(showError);
   };
   return (
     <RuleProposal
@@ -67,20 +67,25 @@ interface ProposalProps {
   readonly busy: boolean;
   /** The line above the rule. */
   readonly heading: string;
-  /** Called with the rule, and the scope whose file it is written to. */
-  readonly onWrite: (rule: RuleText, scope: RulePlace['scope']) => void;
+  /** Called with the rule, and the place that it is written to. */
+  readonly onWrite: (rule: RuleText, place: RulePlace) => void;
   /** Called when the user wants no rule. */
   readonly onBack: () => void;
 }
 
-/** Draws the rule, the choice of the file, and the buttons. */
+/** Draws the rule, the choice of the place, and the buttons. */
 export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }: ProposalProps): React.ReactElement {
   const { trans } = useEnv();
   /** The scope that the user has chosen; undefined until then. */
   const [scope, setScope] = React.useState<RulePlace['scope']>();
   const rule = proposal?.rule;
   const places = proposal?.places ?? [];
-  const chosenScope = scope ?? places[0]?.scope;
+  const chosenPlace = places.find(place => place.scope === scope) ?? places[0];
+  const placeNames = {
+    notebook: (file: string) => trans.__('%1 (this notebook)', file),
+    workspace: (file: string) => trans.__('%1 (this workspace)', file),
+    global: (file: string) => trans.__('%1 (everywhere)', file)
+  };
   return (
     <div
       className="eca-Always"
@@ -107,7 +112,7 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
           <label className="eca-Always-place">
             {trans.__('Write to')}{' '}
             <select
-              value={chosenScope}
+              value={chosenPlace?.scope}
               disabled={places.length < 2}
               onChange={event => {
                 setScope(event.target.value as RulePlace['scope']);
@@ -115,9 +120,7 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
             >
               {places.map(place => (
                 <option key={place.scope} value={place.scope}>
-                  {place.scope === 'workspace'
-                    ? trans.__('%1 (this workspace)', place.file)
-                    : trans.__('%1 (everywhere)', place.file)}
+                  {placeNames[place.scope](toExactText(place.file))}
                 </option>
               ))}
             </select>
@@ -125,14 +128,14 @@ export function RuleProposal({ proposal, error, busy, heading, onWrite, onBack }
         </>
       )}
       <div className="eca-Approval">
-        {rule !== undefined && chosenScope !== undefined && (
+        {rule !== undefined && chosenPlace !== undefined && (
           <button
             type="button"
             className="eca-Button eca-mod-main"
             autoFocus
             disabled={busy}
             onClick={() => {
-              onWrite(rule, chosenScope);
+              onWrite(rule, chosenPlace);
             }}
           >
             {trans.__('Write the rule and run')}
