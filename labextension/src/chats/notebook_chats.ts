@@ -38,6 +38,8 @@ export class NotebookFollower {
   private shownChat: ChatId;
   /** The paths of the notebooks that were active in this page. */
   private readonly visited = new Set<string>();
+  /** The paths of the notebooks that a running chat opens. The chat stays in the panel, and becomes theirs. */
+  private readonly kept = new Set<string>();
   /** Resolves when the last call of `follow` is done. */
   private lastFollow = Promise.resolve();
   /** The chat of somebody else that was opened last, so that it is opened once. */
@@ -74,6 +76,13 @@ export class NotebookFollower {
     // The calls run one after the other: the user may go to a third notebook while the list of chats is fetched.
     this.lastFollow = this.lastFollow.then(() => this.showNotebookChat());
     return this.lastFollow;
+  }
+
+  /** If the chat that is shown runs, keep it when the notebook at a path opens: the assistant has just made it. */
+  keepRunningChat(path: string): void {
+    if (this.session.chat.status !== 'idle') {
+      this.kept.add(path);
+    }
   }
 
   /** Let a notebook that was renamed keep its chats. A notebook that gets the old name must not find them. */
@@ -130,6 +139,10 @@ export class NotebookFollower {
     const shown = session.chat;
     this.notebook = activeNotebook;
     this.visited.add(activeNotebook);
+    if (this.kept.delete(activeNotebook)) {
+      this.storeNotebookChat();
+      return;
+    }
     const notebookChat = this.store.getNotebookChat(activeNotebook) ?? (await this.fetchNewestChat(activeNotebook));
     const { lastPrompt } = session;
     if (session.chat.id !== shown.id || (lastPrompt?.chatId === shown.id && lastPrompt.notebook === activeNotebook)) {

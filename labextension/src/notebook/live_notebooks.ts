@@ -72,6 +72,8 @@ export class LiveNotebooks implements NotebookHost {
   private readonly outputVersions = new OutputVersions();
   /** Receives the answers of inline edits. `inline/edit_cells.ts` sets it. */
   receiveRewrite: NotebookHost['receiveRewrite'] = () => undefined;
+  /** Called before the assistant opens a notebook, with its path. The panel sets it. */
+  onOpen: (path: string) => void = () => undefined;
   /** Runs a cell in Lab's own way, or in the way of another extension. */
   private readonly executor: INotebookCellExecutor;
 
@@ -187,6 +189,7 @@ export class LiveNotebooks implements NotebookHost {
   async open({ path, cellId }: NotebookOpenParams): Promise<Done> {
     const openPanel = this.findPanel(path);
     if (openPanel === undefined) {
+      this.onOpen(path);
       await this.lab.openPath(path);
     } else if (!openPanel.isVisible) {
       // A visible notebook is left where it is: bringing it to the front takes the focus from a user who types

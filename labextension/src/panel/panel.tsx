@@ -185,6 +185,9 @@ export class AssistantPanel extends ReactWidget {
       // Whether the panel keeps its chat when another notebook becomes active.
       () => preferences.current().pinChat
     );
+    notebooks.onOpen = path => {
+      this.follower.keepRunningChat(path);
+    };
     const follow = (): void => void this.follower.follow();
     tracker.currentChanged.connect(follow);
     const unsubscribe = preferences.subscribe(follow);

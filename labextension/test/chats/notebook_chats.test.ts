@@ -143,6 +143,22 @@ test('a pinned chat stays, and the panel follows again when it is unpinned', asy
   expect(await page.goTo('a.ipynb')).toBe('of a');
 });
 
+test('a chat that runs stays when it opens a notebook, and belongs to that notebook from then on', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  const chatId = await page.goTo('a.ipynb');
+  // A chat that does nothing opens no notebook.
+  page.follower.keepRunningChat('b.ipynb');
+  expect(await page.goTo('b.ipynb')).not.toBe(chatId);
+  await page.goTo('a.ipynb');
+  const params = { chatId: String(chatId), status: 'running' } as const;
+  page.session.dispatch({ type: 'notification', method: 'chat/statusChanged', params });
+  page.follower.keepRunningChat('made.ipynb');
+  expect(await page.goTo('made.ipynb')).toBe(chatId);
+  expect(await page.goTo('b.ipynb')).not.toBe(chatId);
+  expect(await page.goTo('made.ipynb')).toBe(chatId);
+});
+
 test('without a connection the panel keeps its chat', async () => {
   const page = new Page(createStorage());
   expect(await page.goTo('a.ipynb')).toBe('new 0');
