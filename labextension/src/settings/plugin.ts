@@ -56,6 +56,10 @@ function activate(
       openSettings = undefined;
     });
     app.shell.add(widget, 'main');
+    if (!widget.isAttached) {
+      // A page of Jupyter Notebook shows one document, and takes no other one.
+      app.shell.add(widget, 'right');
+    }
     return widget;
   };
   app.commands.addCommand(OPEN_COMMAND, {
