@@ -43,7 +43,11 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
             onSignIn={() => {
               setOpenProviderId(provider.id);
             }}
-            onSignOut={() => void session.requestOrShowError('providers/logout', { provider: provider.id })}
+            onSignOut={() => {
+              // A sign-in that has ended is shown until it is closed. It would still say that the user is signed in.
+              setOpenProviderId(openId => (openId === provider.id ? '' : openId));
+              void session.requestOrShowError('providers/logout', { provider: provider.id });
+            }}
             onTry={async () => {
               const result = await session.requestOrShowError('providers/try', { provider: provider.id });
               await load();
@@ -136,7 +140,15 @@ export function ProviderCard({ provider, onSignIn, onSignOut, onTry, children }:
           </button>
         )}
         {auth.source === 'login' && (
-          <button type="button" className="eca-Button eca-mod-danger" onClick={onSignOut}>
+          <button
+            type="button"
+            className="eca-Button eca-mod-danger"
+            title={trans.__('Forget the key or the sign-in')}
+            onClick={() => {
+              setResult(undefined);
+              onSignOut();
+            }}
+          >
             {trans.__('Sign out')}
           </button>
         )}
