@@ -145,7 +145,7 @@ bench-context: $(VENV)/.tested
 # The pictures and the table of the documentation, from the stories in a real JupyterLab.
 screenshots: $(VENV)/.tested
 	rm -rf $(VENV)/stories
-	STORIES=$(CURDIR)/$(VENV)/stories $(CLEAN) $(BIN)/pytest -q tests/e2e/browser/test_stories.py
+	STORIES=$(CURDIR)/$(VENV)/stories $(CLEAN) $(BIN)/pytest -q -m "not nightly" tests/e2e/browser/test_stories.py
 	$(BIN)/python -m tests.docs.write_stories $(VENV)/stories
 	$(CLEAN) $(BIN)/python -m tests.docs.make_readme_picture
 

@@ -26,6 +26,9 @@ STORIES: Final = (
     "find-a-chat",
     "stop-an-answer",
     "try-a-key",
+    "review-a-change",
+    "run-an-answer",
+    "new-notebook",
 )
 # The pictures that pages show.
 PICTURES: Final = ("approve", "panel", "point-at-a-table")

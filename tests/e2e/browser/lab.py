@@ -27,13 +27,14 @@ STOP_SECONDS = 15
 @dataclass(frozen=True)
 class LabSettings:
     """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, options of
-    the command line, Jupyter Notebook (`notebook`) in place of Lab, and the Python whose environment has it."""
+    the command line, Jupyter Notebook (`notebook`) in place of Lab, the Python whose environment has it, the theme."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     eca: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: tuple[str, ...] = ()
     app: str = "jupyterlab"
     python: str = sys.executable
+    theme: str = "JupyterLab Light"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,10 @@ class Lab:
     restart: Callable[[], None]
 
     def address(self, path: str) -> str:
-        """Where a browser finds a file of `root`, or only Lab, in a workspace without the tabs of an earlier test."""
+        """Where a browser finds a file of `root`, or only Lab, in a workspace without the tabs of an earlier test.
+        Jupyter Notebook shows a notebook in a page of its own."""
+        if self.settings.app == "notebook":
+            return f"{self.url}{f'notebooks/{path}' if path else 'tree'}?token={self.token}"
         place = f"lab/tree/{path}" if path else "lab"
         return f"{self.url}{place}?reset&token={self.token}"
 
@@ -85,8 +89,9 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     root.mkdir()
     _write(folder / "home" / ".config" / "eca" / "config.json", {"notebook": {"place": False}} | dict(settings.eca))
     # The question whether one wants news would cover the notifications.
-    notification = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension" / "notification"
-    _write(notification.with_suffix(".jupyterlab-settings"), {"fetchNews": "false", "checkForUpdates": False})
+    chosen = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
+    _write(chosen / "notification.jupyterlab-settings", {"fetchNews": "false", "checkForUpdates": False})
+    _write(chosen / "themes.jupyterlab-settings", {"theme": settings.theme})
     processes: list[subprocess.Popen[bytes]] = []
 
     def start(port: int = 0) -> str:
@@ -115,7 +120,7 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
 
 
 def _write(file: Path, data: Mapping[str, Any]) -> None:
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(data))
 
 

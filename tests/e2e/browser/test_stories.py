@@ -1,5 +1,8 @@
-"""What users do every day, each a sentence of theirs, in a real JupyterLab. `make screenshots` makes the pictures and
-the table of the documentation from these stories."""
+"""What users do every day, each a sentence of theirs, in the newest JupyterLab, in each of its themes. `make
+screenshots` makes the pictures and the table of the documentation from these stories in the light theme.
+
+`test_oldest_lab.py` and `test_stories_notebook7.py` run the same stories in other front ends.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,13 @@ if TYPE_CHECKING:
 
     from tests.e2e.browser.lab import Lab
 
-pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+pytestmark = pytest.mark.browser
+
+THEMES: Final = [
+    pytest.param("JupyterLab Light", id="light"),
+    pytest.param("JupyterLab Dark", id="dark", marks=pytest.mark.nightly),
+    pytest.param("JupyterLab Dark High Contrast", id="high-contrast", marks=pytest.mark.nightly),
+]
 
 KEY: Final = "sk-or-the-users-own"
 # The first key that is tried has the vendor's SDK imported, which takes long beside other work.
@@ -58,7 +67,30 @@ GAPS: Final = """One value is missing: Gdansk has no sales in **july**. The othe
 sales[sales["july"].isna()]
 ```
 """
+NAMES: Final = """tidy = []
+for name in [" Ana ", "bo"]:
+    tidy.append(name)
+
+count = len(tidy)
+
+print(tidy)"""
+STRIPPED: Final = NAMES.replace("append(name)", "append(name.strip())")
+SORTED: Final = STRIPPED.replace("print(tidy)", "print(sorted(tidy))")
+MEAN: Final = 'The mean of June:\n\n```python\nround(sales["june"].mean(), 1)\n```\n'
+OUTLINE: Final = "**sales-by-city.ipynb**\n\n1. Load the sales\n2. Add up the months of each city\n\nShall I make it?"
+NEW: dict[str, Any] = {"tool": "notebook_create", "arguments": {
+    "path": "sales-by-city.ipynb", "cells": [{"source": "# Sales by city", "cell_type": "markdown"}, SALES, SUM],
+}}  # fmt: skip
 RULES: list[dict[str, Any]] = [
+    {"tool": "notebook_create", "result": "", "reply": [{"text": "The notebook is there."}]},
+    {"message": "First show its outline", "reply": [{"text": OUTLINE}]},
+    {"message": "make it", "reply": [NEW]},
+    {"message": "mean", "reply": [{"text": MEAN}]},
+    {"tool": "notebook_edit_cell", "result": "", "reply": [{"text": "The names are tidy."}]},
+    {"message": "tidy", "tool": "notebook_read", "result": "", "reply": [
+        {"tool": "notebook_edit_cell", "arguments": {"cell": "c2", "source": SORTED}},
+    ]},
+    {"message": "tidy", "reply": [{"tool": "notebook_read", "arguments": {}}]},
     {"tool": "run_code", "result": "Porto", "reply": [{"text": TABLE}]},
     {"message": "sold the most", "reply": [
         {"reasoning": "I have the table. I add up its months."}, {"text": "I add up the months of each city. "},
@@ -80,23 +112,29 @@ def vendor() -> Iterator[LoopbackOpenAI]:
         yield server
 
 
-def make_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI) -> LabSettings:
+@pytest.fixture(scope="module", params=THEMES)
+def theme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def make_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI, theme: str) -> LabSettings:
     script = tmp_path_factory.mktemp("script") / "stories.json"
     script.write_text(json.dumps({"rules": RULES}))
     models = {"stories": {"script": str(script)}}
     providers = {"scripted": {"models": models}, "openrouter": {"url": f"{vendor.url}/api/v1"}}
-    return LabSettings(eca={"defaultModel": "scripted/stories", "providers": providers})
+    return LabSettings(eca={"defaultModel": "scripted/stories", "providers": providers}, theme=theme)
 
 
 @pytest.fixture(scope="module")
-def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI) -> LabSettings:
-    return make_settings(tmp_path_factory, vendor)
+def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackOpenAI, theme: str) -> LabSettings:
+    return make_settings(tmp_path_factory, vendor, theme)
 
 
 @pytest.fixture
-def tell(page: Page, tmp_path: Path) -> Callable[[str, str], Story]:
+def tell(page: Page, lab: Lab, tmp_path: Path) -> Iterator[Callable[[str, str], Story]]:
     """Makes a story of its name and its title."""
-    return lambda name, title: Story(page, name, title, find_folder(tmp_path))
+    yield lambda name, title: Story(page, name, title, find_folder(tmp_path))
+    assert page.evaluate("() => document.body.dataset.jpThemeName") == lab.settings.theme
 
 
 def open_sales(page: Page, lab: Lab, name: str, *sources: str) -> Notebook:
@@ -107,6 +145,12 @@ def open_sales(page: Page, lab: Lab, name: str, *sources: str) -> Notebook:
         notebook.run(n)
         notebook.wait_until_run(n)
     return notebook
+
+
+def open_panel(page: Page, lab: Lab, name: str) -> Panel:
+    """The panel beside a notebook: a page of Jupyter Notebook has a panel only there."""
+    Notebook.show(page, lab, ["x = 1"], name)
+    return Panel.show(page)
 
 
 def test_i_ask_about_my_data_in_a_cell_and_approve_the_code(
@@ -185,7 +229,7 @@ def test_i_undo_what_the_assistant_has_changed(page: Page, lab: Lab, tell: Calla
 
 def test_i_find_what_was_said_last_week(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
     story = tell("find-a-chat", "I find a chat by what was said in it")
-    panel = Panel.open(page, lab)
+    panel = open_panel(page, lab, "find.ipynb")
     for words in ("Why does the merge lose rows?", "Something else"):
         panel.ask(words)
         panel.sees(f"You said: {words}")
@@ -203,7 +247,7 @@ def test_i_find_what_was_said_last_week(page: Page, lab: Lab, tell: Callable[[st
 
 def test_i_stop_a_long_answer(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
     story = tell("stop-an-answer", "I stop a long answer")
-    panel = Panel.open(page, lab)
+    panel = open_panel(page, lab, "stop.ipynb")
     panel.ask("stream")
     panel.sees("tick tick")
     story.begin()
@@ -215,7 +259,7 @@ def test_i_stop_a_long_answer(page: Page, lab: Lab, tell: Callable[[str, str], S
 def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
     """In the settings: the first steps of a panel without a model are in `test_first_run.py`."""
     story = tell("try-a-key", "I type a key, and see whether it works")
-    Panel.open(page, lab)
+    open_panel(page, lab, "key.ipynb")
     page.evaluate("() => window.jupyterapp.commands.execute('eca:open-settings', { section: 'providers' })")
     card = page.locator(".eca-Settings-body").get_by_role("listitem", name="OpenRouter", exact=True)
     sign_in = card.get_by_role("button", name="Sign in…")
@@ -232,3 +276,57 @@ def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, tell: Calla
     story.end()
     card.get_by_role("button", name="Sign out").click()
     expect(card.locator(".eca-Trial")).to_have_count(0, timeout=SECONDS * 1000)
+
+
+def test_i_leave_out_a_part_of_a_change_and_approve_the_rest(
+    page: Page, lab: Lab, tell: Callable[[str, str], Story]
+) -> None:
+    story = tell("review-a-change", "I leave out a part of a change, and approve the rest")
+    notebook = open_sales(page, lab, "review.ipynb", NAMES)
+    panel = Panel.show(page)
+    panel.box.focus()
+    story.begin()
+    panel.box.press_sequentially("tidy the names")
+    panel.box.press("Enter")
+    hunks = notebook.cell(2).locator(".eca-Hunk")
+    expect(hunks).to_have_count(2, timeout=SECONDS * 1000)
+    hunks.last.get_by_role("button", name="Leave out").click()
+    bar = notebook.cell(2).get_by_role("group", name="Changes of the assistant")
+    bar.get_by_role("button", name="Approve 1 of 2 parts").click()
+    notebook.wait_for_sources([LOAD, SALES, STRIPPED])
+    panel.sees("The names are tidy.")
+    story.end()
+
+
+def test_i_run_the_code_of_an_answer_in_a_new_cell(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("run-an-answer", "I run the code of an answer in a new cell")
+    notebook = open_sales(page, lab, "run.ipynb")
+    panel = Panel.show(page)
+    panel.ask("How do I get the mean?")
+    panel.sees("The mean of June")
+    panel.wait_until_idle()
+    story.begin()
+    panel.node.locator(".eca-Code").hover()
+    panel.button("Run in a new cell below").click()
+    notebook.wait_for_output(2, "96.7")
+    story.end()
+
+
+def test_i_get_a_new_notebook_from_a_description(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:
+    story = tell("new-notebook", "I get a new notebook from a description")
+    panel = open_panel(page, lab, "from.ipynb")
+    panel.box.focus()
+    story.begin()
+    panel.box.press_sequentially("/notebook sales by city")
+    panel.box.press("Enter")
+    panel.sees("Add up the months of each city")
+    panel.wait_until_idle()
+    panel.box.press_sequentially("make it")
+    panel.box.press("Enter")
+    panel.button("Approve").click(timeout=SECONDS * 1000)
+    panel.sees("The notebook is there.")
+    story.end()
+    # The new notebook has come to the front, and the chat stays beside it.
+    panel.sees("Add up the months of each city")
+    cells = json.loads((lab.root / "sales-by-city.ipynb").read_text())["cells"]
+    assert ["".join(cell["source"]) for cell in cells] == ["# Sales by city", SALES, SUM]
