@@ -126,7 +126,8 @@ class Variables:
             if assigned := _ASSIGNMENT.fullmatch(word):
                 self.add(assigned[1], assigned[2])
         if words[0] in {"for", "select"} and len(words) > 1:
-            self.add(words[1], *(words[3:] if words[2:3] == ("in",) else (UNKNOWN,)))
+            values = words[3:] if words[2:3] == ("in",) else ()
+            self.add(words[1], *(values or (UNKNOWN,)))
 
     def expand_word(self, word: str, *, is_quoted: bool = False) -> list[str]:
         """Return the words that a word, as it is written, may become: `$a.csv` -> `["x.csv", "y.csv"]`.

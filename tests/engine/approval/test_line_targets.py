@@ -16,6 +16,7 @@ ORDINARY = (
     "echo $HOME",
     "ls ${X:-.}",
     "for f in *.py; do wc -l $f; done",
+    "for f in; do wc -l $f; done",
     'for f in *.py; do echo "== $f"; head -3 "$f"; done',
     'for f in data/*.csv; do cp "$f" "out/$(basename "$f")"; done',
     'for f in *.txt; do mv "$f" "${f%.txt}.md2"; done',
