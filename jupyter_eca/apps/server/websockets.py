@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 # is a byte.
 LARGEST_FRAME = 48 * 1024 * 1024
 
+# So many clients may be connected at the same time. Each open page is one, and each editor. More than this is a program
+# that opens connections and closes none.
+MAX_CONNECTIONS = 1_000
+
+# The connections that are open now.
+_OPEN: set[WebSocketHandler] = set()
+
 
 # The order of bases is jupyter-server's own; its mixin is meant to override `check_origin`.
 class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -54,6 +61,10 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def open(self, *_args: str, **_kwargs: str) -> None:
         """Start the session. Called by Tornado when the connection is open."""
+        if len(_OPEN) >= MAX_CONNECTIONS:
+            self.close(1013, f"{MAX_CONNECTIONS} clients are connected, and no more can be. Close one of them.")
+            return
+        _OPEN.add(self)
         self._link = WebSocketLink(self._write, self.close)
         self._start_session()
 
@@ -86,6 +97,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def on_message(self, message: str | bytes) -> None:
         """Pass a message to the session. Close the connection if it is too large."""
+        if self not in _OPEN:
+            return
         if len(message) > LARGEST_FRAME:
             self._link.end()
             self.close(1009, f"The message is larger than {LARGEST_FRAME} characters. Send a smaller one.")
@@ -95,6 +108,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
     def on_close(self) -> None:
         """End the link, and with it the session."""
         super().on_close()
+        _OPEN.discard(self)
         if hasattr(self, "_link"):
             self._link.end()
 

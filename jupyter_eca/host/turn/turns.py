@@ -11,7 +11,7 @@ import logging
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.document import Feature
@@ -53,6 +53,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+MAX_RUNNING: Final = 500
+"""So many chats are answered at the same time. On two cores, a hundred are answered without a delay that one sees."""
+
+_TOO_MANY: Final = "{} chats are being answered, and no more can be. Ask again when one of them has ended, or stop one."
+
 
 class Turns:
     """Starts, steers and stops the turns of all chats of one host."""
@@ -82,8 +87,8 @@ class Turns:
     async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
         """Start a turn. Return before the answer begins. `kernel` is that of the cell that asked.
 
-        Raises: BusyError when the chat is still answering, here or in another process; LocalError when its working
-        directory is gone; NotSaved when the turn could not be stored.
+        Raises: BusyError when the chat is still answering, here or in another process, or too many chats are;
+        LocalError when its working directory is gone; NotSaved when the turn could not be stored.
         """
         services = self._services
         if prompt.chat.startswith(SUBAGENT) and not self._subagents.is_running(prompt.chat):
@@ -116,6 +121,8 @@ class Turns:
         # During the waits above somebody may have begun a turn or rolled the chat back. Then all this is out of date.
         if chat.is_busy or self._chats.get_live(prompt.chat) is not chat:
             raise BusyError(BUSY)
+        if not chat.parent and self._count_running() >= MAX_RUNNING:
+            raise BusyError(_TOO_MANY.format(MAX_RUNNING))
         chat.choice, chat.under_way = choice, TurnUnderWay(prompt, kernel, notebook, notebook_kernel, chat.choice)
         if not local:
             chat.last_prompt = replace(prompt, message="", contexts=(), sender=None, lock=None, notebook=notebook)
@@ -135,6 +142,10 @@ class Turns:
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
         return StartedTurn(choice.model, is_login_answer=dialogue is not None)
+
+    def _count_running(self) -> int:
+        """Return how many chats are answering, without those of subagents."""
+        return sum(live.is_busy and not live.parent for live in self._chats.list_live())
 
     def _check_folder(self, choice: Choice) -> None:
         """Raises: LocalError when the working directory is no longer a folder of the workspace."""

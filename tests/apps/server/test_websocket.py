@@ -122,6 +122,27 @@ async def test_a_message_of_11_mib_is_answered(jp_ws_fetch: Fetch) -> None:
 
 
 @pytest.mark.parametrize("front", ["ws", "ahp"])
+async def test_one_client_too_many_is_told_so_and_the_others_go_on(
+    jp_ws_fetch: Fetch, front: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_eca.apps.server.websockets.MAX_CONNECTIONS", 1)
+    first = await jp_ws_fetch("eca", "ws")
+    assert "result" in await reply(first, START)
+    second = await jp_ws_fetch("eca", front)
+    async with asyncio.timeout(PATIENCE):
+        while await second.read_message() is not None:
+            pass
+    assert (second.close_code, second.close_reason) == (
+        1013,
+        "1 clients are connected, and no more can be. Close one of them.",
+    )
+    await first.write_message("{oops")
+    assert json.loads(await first.read_message())["error"]["code"] == -32700
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize("front", ["ws", "ahp"])
 async def test_a_message_that_is_too_large_closes_the_connection_with_a_reason(jp_ws_fetch: Fetch, front: str) -> None:
     socket = await jp_ws_fetch("eca", front)
     await socket.write_message("x" * 50 * 2**20)
