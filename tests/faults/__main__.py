@@ -12,7 +12,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from tests.faults.faults import BLOCK, FAULTS, choose
+from tests.faults.faults import BLOCK, FAULTS, asks_by_network, choose
 from tests.faults.machine import Client, Machine
 
 
@@ -20,7 +20,7 @@ def make_machine(seed: int, folder: Path) -> Machine:
     """Make the machine of a seed. In every second block it has an MCP server, and in every fourth that server ignores
     the end of its stdin. In every fifth, the model is asked over the network."""
     block = seed // BLOCK
-    return Machine(folder, server=block % 2 == 1, stays=block % 4 == 1, by_network=block % 5 == 4)
+    return Machine(folder, server=block % 2 == 1, stays=block % 4 == 1, by_network=asks_by_network(block))
 
 
 async def finish(machine: Machine, client: Client) -> None:

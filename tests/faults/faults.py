@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 PROMPTS = ("talk", "mark", "asks")
 PROMPTS_TO_SERVER = ("serve", "both")
+
+# How long nothing of the server runs, in a stall.
+STALL_SECONDS = 1.0
 
 # A story of one turn has about so many messages. Later moments come to no story, and earlier ones to each.
 MESSAGES = 60
@@ -371,7 +375,87 @@ async def kill_purge(machine: Machine, client: Client, dice: random.Random, chat
     return after
 
 
+async def stall_server(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """Nothing of the server runs for a second, at three random messages, as on a machine that swaps."""
+    process = psutil.Process(client.process.pid)
+    stalls: list[asyncio.Task[None]] = []
+    moments = {client.count + dice.randint(1, MESSAGES) for _ in range(3)}
+
+    async def stall() -> None:
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(STALL_SECONDS)
+        process.send_signal(signal.SIGCONT)
+
+    def count(_: Message) -> None:
+        if client.count in moments:
+            stalls.append(asyncio.create_task(stall()))
+
+    client.on_message = count
+    await tell(client, chat, write_prompts(machine, dice, chat))
+    client.on_message = lambda _: None
+    await asyncio.gather(*stalls)
+    await machine.check_kept(client, client, chat)
+    machine.check_marks(client, chat)
+    return client
+
+
+async def turn_clock(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """The clock of the server jumps by up to two days, forwards and backwards, at random messages. The monotonic clock
+    goes on, as the systems promise."""
+    await client.end()
+    offset = machine.folder / "clock"
+    offset.write_text("+0")
+    clock = {
+        "LD_PRELOAD": str(FAKE_CLOCK),
+        "FAKETIME_TIMESTAMP_FILE": str(offset),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    turned = await machine.connect(clock)
+    moments = {turned.count + dice.randint(1, MESSAGES): dice.randint(-172_800, 172_800) for _ in range(3)}
+
+    def jump(_: Message) -> None:
+        if turned.count in moments:
+            offset.write_text(f"{moments[turned.count]:+d}")
+
+    turned.on_message = jump
+    await tell(turned, chat, write_prompts(machine, dice, chat))
+    turned.on_message = lambda _: None
+    await machine.check_kept(turned, turned, chat)
+    machine.check_marks(turned, chat)
+    await turned.end()
+    after = await machine.connect()
+    await machine.check_kept(turned, after, chat)
+    return after
+
+
+async def cut_network(machine: Machine, client: Client, dice: random.Random, chat: str) -> Client:
+    """At a random message nothing arrives any more from the vendor of the model, and no connection is closed. It is so
+    until the server gives the answer up, or for a moment. The turn ends, and the next one is answered."""
+    assert machine.partition is not None
+    partition, is_short = machine.partition, dice.random() < 0.3
+
+    def cut() -> None:
+        partition.cut()
+        if is_short:
+            asyncio.get_running_loop().call_later(STALL_SECONDS / 2, partition.heal)
+
+    at_message(client, dice.randint(1, MESSAGES), cut)
+    telling = asyncio.create_task(tell(client, chat, [f"talk {chat}-0", f"mark {chat}-1"]))
+    await asyncio.wait([telling], timeout=2 * STALL_SECONDS)
+    partition.heal()
+    await telling
+    client.on_message = lambda _: None
+    partition.heal()
+    await machine.check_kept(client, client, chat)
+    machine.check_marks(client, chat)
+    return client
+
+
 FAULTS: dict[str, Fault] = {
+    "stall server": stall_server,
+    "turn clock": turn_clock,
+    "cut network": cut_network,
     "kill server": kill_server,
     "kill server in command": kill_server_in_command,
     "kill MCP server": kill_mcp_server,
@@ -383,6 +467,9 @@ FAULTS: dict[str, Fault] = {
     "kill one of two": kill_one_of_two,
     "kill purge": kill_purge,
 }
+
+# The library of Debian's package `faketime`, which gives a process another clock.
+FAKE_CLOCK = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 
 BLOCK = 10
 """So many seeds that follow each other are run on machines of the same kind."""
@@ -403,7 +490,8 @@ SAMPLE_SHARES = (
 )
 SHARES = (
     {
-        "kill server": 3,
+        "kill server": 2,
+        "turn clock": 1,
         "kill purge": 1,
         "kill server in command": 1,
         "kill one of two": 1,
@@ -412,16 +500,27 @@ SHARES = (
         "lock database": 1,
         "fill disk": 1,
     },
-    {"kill MCP server": 4, "kill server": 2, "stop server": 2, "lock database": 1, "fill disk": 1},
+    {"kill MCP server": 4, "kill server": 2, "stop server": 1, "stall server": 1, "lock database": 1, "fill disk": 1},
 )
+# In these blocks the model is asked over the network.
+NETWORK_SHARES = {"cut network": 4, "kill server": 3, "stop server": 1, "stall server": 1, "kill server in command": 1}
 
 
 def choose(seed: int) -> str:
     """The fault of a seed."""
     block = seed // BLOCK
-    shares = SAMPLE_SHARES[block] if block < len(SAMPLE_SHARES) else SHARES[block % len(SHARES)]
+    if asks_by_network(block):
+        shares = NETWORK_SHARES
+    else:
+        shares = SAMPLE_SHARES[block] if block < len(SAMPLE_SHARES) else SHARES[block % len(SHARES)]
     names = [name for name, share in shares.items() for _ in range(share)]
-    return random.Random(block).sample(names, BLOCK)[seed % BLOCK]
+    name = random.Random(block).sample(names, BLOCK)[seed % BLOCK]
+    return "kill server" if name == "turn clock" and FAKE_CLOCK is None else name
+
+
+def asks_by_network(block: int) -> bool:
+    """Whether the model is asked over the network in a block."""
+    return block % 5 == 4
 
 
 if sys.platform == "win32":  # there are no such signals and limits

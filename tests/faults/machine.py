@@ -21,6 +21,7 @@ import psutil
 from jupyter_eca.engine.model.texts import CRASHED_TURN
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameReader, Notification, Request, Result, encode_frame
+from tests.faults.partition import Partition
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.editor_process import environment
 from tests.support.processes import have_ended, is_alive
@@ -209,6 +210,8 @@ class Machine:
         script = folder / "script.json"
         script.write_text(json.dumps({"rules": RULES}))
         self.vendor: LoopbackAnthropic | None = None
+        self.partition: Partition | None = None
+        """What is between the server and the vendor of the model."""
         model: dict[str, Any] = {
             "providers": {"scripted": {"models": {"test": {"script": str(script)}}}},
             "defaultModel": "scripted/test",
@@ -216,28 +219,32 @@ class Machine:
         if by_network:
             self.vendor = LoopbackAnthropic(Script.model_validate({"rules": RULES}))
             self.vendor.__enter__()
-            anthropic = {"url": self.vendor.url, "key": "sk-not-a-key-of-anybody-1"}
-            model = {"providers": {"anthropic": anthropic}, "defaultModel": "anthropic/claude-sonnet-5-5"}
+            self.partition = Partition(self.vendor.url)
+            model = {"defaultModel": "anthropic/claude-sonnet-5-5"}
         self.has_server = server
         command = ["-S", "-E", str(HERE / "marking_server.py"), str(self.marks), *(["stays"] if stays else [])]
         allow: dict[str, Any] = {"shell_command": {}, "marker": {}}
-        (self.workspace / ".eca" / "config.json").write_text(
-            json.dumps({
-                **model,
-                "notebook": {"place": False},
-                "toolCall": {"approval": {"allow": allow}, "outputTruncation": {"sizeKb": 2}},
-                "mcpServers": {"marker": {"command": sys.executable, "args": command}} if server else {},
-            })
-        )  # fmt: skip
+        self.settings: dict[str, Any] = {
+            **model,
+            "notebook": {"place": False},
+            "toolCall": {"approval": {"allow": allow}, "outputTruncation": {"sizeKb": 2}},
+            "mcpServers": {"marker": {"command": sys.executable, "args": command}} if server else {},
+        }
+        """The settings of the project."""
         self.clients: list[Client] = []
 
-    async def start(self) -> Client:
-        """Start a server process. Its client has not said anything yet."""
+    async def start(self, more: dict[str, str] | None = None) -> Client:
+        """Start a server process. Its client has not said anything yet. `more` is added to its environment."""
+        if self.partition is not None and not self.partition.url:
+            await self.partition.start()
+            vendor = {"url": self.partition.url, "key": "sk-not-a-key-of-anybody-1", "streamIdleTimeoutSeconds": 1}
+            self.settings["providers"] = {"anthropic": vendor}
+        (self.workspace / ".eca" / "config.json").write_text(json.dumps(self.settings))
         with (self.folder / "stderr").open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "jupyter_eca", "server",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
-                cwd=self.workspace, env=self._find_places(), limit=2**20,
+                cwd=self.workspace, env=self._find_places() | (more or {}), limit=2**20,
             )  # fmt: skip
         self.clients.append(Client(process))
         return self.clients[-1]
@@ -257,9 +264,9 @@ class Machine:
         places.pop("PYTHONDONTWRITEBYTECODE", None)
         return places
 
-    async def connect(self) -> Client:
-        """Start a server process, and wait until it has its tools."""
-        client = await self.start()
+    async def connect(self, more: dict[str, str] | None = None) -> Client:
+        """Start a server process, and wait until it has its tools. See `start`."""
+        client = await self.start(more)
         await self.initialize(client)
         return client
 
@@ -368,6 +375,8 @@ class Machine:
         for pid in self.find_processes():
             with suppress(psutil.Error):
                 psutil.Process(pid).kill()
+        if self.partition is not None and self.partition.url:
+            await self.partition.close()
         if self.vendor is not None:
             self.vendor.stop()
 
