@@ -53,6 +53,8 @@ SAID = "I did all of it."
 # The notebooks in which it works unasked.
 ALLOWED = ("two", "other", "none")
 REVIEW: list[dict[str, Any]] = [
+    {"message": "^write", "result": "", "reply": [{"text": SAID}]},
+    {"message": "^write", "reply": [{"tool": "write_file", "arguments": {"path": "new.txt", "content": "one\n"}}]},
     {"message": "^change", "result": "", "reply": [{"text": SAID}]},
     {"message": "^change", "reply": [edit("c0", AFTER)]},
 ]
@@ -250,3 +252,19 @@ def test_hunks_are_decided_in_one_page_while_another_types_in_the_same_cell_and_
         for notebook in (one, two):
             notebook.wait_for_sources(end)
         wait_for_file(one, end)
+
+
+def test_what_waits_in_a_cell_is_decided_by_another_in_the_panel(browser: Browser, lab: Lab) -> None:
+    with person(browser) as first, person(browser) as second:
+        notebook = Notebook.open(first, lab, ["%load_ext jupyter_eca", "%%eca\nwrite a file"], "cell.ipynb")
+        theirs, panel = joined(second, lab, "cell.ipynb", 2), Panel.show(second)
+        notebook.run(0)
+        notebook.wait_until_run(0)
+        notebook.run(1)
+        notebook.wait_for_output(1, "waits for your approval")
+        theirs.wait_for_output(1, "decide in the panel of the assistant")
+        expect(panel.node.get_by_text("A question in cell.ipynb waits for you.")).to_be_visible()
+        panel.button("Show it").click()
+        panel.button("Approve").click()
+        for each in (notebook, theirs):
+            each.wait_for_output(1, SAID)

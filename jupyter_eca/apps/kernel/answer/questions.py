@@ -47,7 +47,11 @@ if TYPE_CHECKING:
 # on a busy machine. A front end that cannot draw cards does not report that. So this wait is the only way to find out.
 FIRST_CARD_SECONDS: Final = 20.0
 
-_NO_BUTTONS: Final = "If no buttons appear here, a field to type into will follow in a moment."
+# The page of somebody else who has the notebook open has no buttons in this cell.
+_NO_BUTTONS: Final = (
+    "If no buttons appear here, decide in the panel of the assistant. Where there is no panel, a field to type into "
+    "will follow in a moment."
+)
 
 
 class CellQuestions:
