@@ -33,6 +33,7 @@ async def figures() -> list[Figure]:
     used: list[float] = []
     used_connected: list[float] = []
     ready: list[float] = []
+    ready_used: list[float] = []
     with TemporaryDirectory() as name, loopback(Path(name), _RULES) as url:
         with jupyter_server(Path(name)) as server:
             async with page(server.port) as client:
@@ -51,9 +52,10 @@ async def figures() -> list[Figure]:
                     used.append(await _idle(server.process))
                     idle.append(_rss(server.process))
                 with jupyter_server(folder) as server:
-                    began = monotonic()
+                    began, before = monotonic(), server.cpu
                     async with page(server.port) as client:
                         ready.append(monotonic() - began)
+                        ready_used.append(server.cpu - before)
                         used_connected.append(await _idle(server.process))
                         connected.append(_rss(server.process))
                         await client.ask("hello")
@@ -66,7 +68,8 @@ async def figures() -> list[Figure]:
         Figure("with a panel: memory added", differences(connected, plain), "MiB", 15, without),
         Figure("the same, CPU added in a minute", differences(used_connected, plain_used), "s", None, minute),
         Figure("after an answer of Anthropic: memory added", differences(answered, plain), "MiB", 60, without),
-        Figure("a new server answers a panel", ready, "s", 2, "from its first answer to a request of HTTP"),
+        Figure("a new server answers a panel", ready, "s", 2, "until the panel has its models"),
+        Figure("the same, CPU", ready_used, "s", 2, "what it takes on an idle machine"),
     ]
 
 
