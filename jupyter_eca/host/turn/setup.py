@@ -77,6 +77,8 @@ class Setups:
         starting, because there is no later question that could use their tools."""
         # The configuration and the tools that were last checked for problems.
         self._checked: tuple[object, object] = None, None
+        # The setup that was built last, in any chat.
+        self._last_built: inputs.Setup | None = None
 
     async def prepare(
         self,
@@ -129,8 +131,20 @@ class Setups:
             title_model=self._choose_title_model(choice.model) if owner == chat else "",
             title_prompt=resolved.config.prompts.chat_title,
         )
+        setup = self._share_parts(setup)
         if live is not None:
             live.last_setup = dependencies, setup
+        return setup
+
+    def _share_parts(self, setup: inputs.Setup) -> inputs.Setup:
+        """Return an equal setup that has the system prompt and the tools in common with the setup that was built last,
+        if those are equal. Each chat in memory keeps its setup, and in most chats both are the same."""
+        last = self._last_built
+        if last is not None and last.system == setup.system:
+            setup = replace(setup, system=last.system)
+        if last is not None and last.tools == setup.tools:
+            setup = replace(setup, tools=last.tools)
+        self._last_built = setup
         return setup
 
     def _choose_title_model(self, model: str) -> str:

@@ -40,6 +40,8 @@ class SystemPrompts:
         self._store = store
         self._chats = chats
         self._hooks = hooks
+        # The system prompt that was composed last, in any chat.
+        self._last_composed: PinnedPrompt | None = None
 
     async def compose(
         self,
@@ -59,9 +61,12 @@ class SystemPrompts:
         """
         stored = await self._read(chat)
         if recompose or stored is None or stored.made_for != made_for:
-            return PinnedPrompt(
-                made_for, (*await instructions.list_sections(build_context()), *self._hooks.list_sections(owner))
-            )
+            sections = (*await instructions.list_sections(build_context()), *self._hooks.list_sections(owner))
+            composed = PinnedPrompt(made_for, sections)
+            # Chats in memory keep their system prompts, and most are equal: then they have one in common.
+            if self._last_composed != composed:
+                self._last_composed = composed
+            return self._last_composed or composed
         from_servers = await environment.list_server_sections(build_context()) if servers else ()
         appended = (*from_servers, *self._hooks.list_sections(owner))
         added = [section for section in appended if not stored.has_section(section.source)]
