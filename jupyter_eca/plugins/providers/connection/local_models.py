@@ -85,8 +85,12 @@ def _read_list(address: str, key: str) -> list[Any]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)  # a proxy cannot reach us
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     request = urllib.request.Request(address, headers=headers)  # noqa: S310  # ours
-    with opener.open(request, timeout=LIST_SECONDS) as answer:
-        return json.loads(_read_all(answer))["data"]
+    try:
+        with opener.open(request, timeout=LIST_SECONDS) as answer:
+            return json.loads(_read_all(answer))["data"]
+    except HTTPError as error:
+        error.close()  # it has the connection
+        raise
 
 
 def _read_all(answer: HTTPResponse) -> bytes:
