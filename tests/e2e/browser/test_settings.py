@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -140,6 +141,11 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     expect(card.get_by_label("Log of docs")).to_contain_text("stderr: up and well", timeout=SECONDS * 1000)
     keep(page, "2-server", tmp_path)
 
+    # Each says by its tooltip what it does, and until when.
+    for name in ("Stop", "Disable", "Remove"):
+        expect(card.get_by_role("button", name=name, exact=True)).to_have_attribute(
+            "title", re.compile(r"^Stop the server.+")
+        )
     card.get_by_role("button", name="Stop", exact=True).click()
     expect(card.locator(".eca-Badge")).to_have_text("stopped", timeout=SECONDS * 1000)
     card.get_by_role("button", name="Remove", exact=True).click()
