@@ -94,13 +94,13 @@ async def ask_in_server(gateway: RunningGateway, user: str, model: str = "") -> 
     return contents
 
 
-def find_processes(user: str) -> list[psutil.Process]:
+def find_processes(gateway: RunningGateway, user: str) -> list[psutil.Process]:
     """The server of a user, and what it has started."""
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):  # it has just ended, or is another user's
             is_server = "jupyterhub-singleuser" in " ".join(process.cmdline())
-            if is_server and process.environ().get("HOME", "").endswith(f"/users/{user}"):
+            if is_server and process.environ().get("HOME") == str(gateway.hub.home.parent / user):
                 found.append(process)
     (server,) = found
     return [server, *server.children(recursive=True)]
@@ -144,7 +144,7 @@ async def test_a_turn_on_a_hub_is_answered_through_the_gateway_and_no_server_of_
     assert read_ledger(gateway, "ada")[spent:] == [(CLAUDE, pytest.approx(COSTS[CLAUDE]))] * len(asked)
     assert float(usage["lastMessageCost"]) == pytest.approx(COSTS[CLAUDE], rel=0.01)
 
-    processes = find_processes("ada")
+    processes = find_processes(gateway, "ada")
     own_token = processes[0].environ()["JUPYTERHUB_API_TOKEN"]
     for process in processes:
         assert not {*KEYS} & process.environ().keys()

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
+import psutil
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
@@ -123,6 +125,16 @@ class Hub:
                 self.stop_server()
         self.stop()
         end_process(self._proxy)
+        self._end_forgotten()
+
+    def _end_forgotten(self) -> None:
+        """End what a hub has left behind: a proxy that it has just started again, a server that it could not reach."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):  # it has just ended, or is another user's
+                variables = process.environ()
+                is_proxy = variables.get("HUB_FOLDER") == str(self.folder)
+                if is_proxy or variables.get("HOME", "").startswith(f"{self.folder}/"):
+                    process.kill()
 
     def start_proxy(self) -> None:
         self._proxy = self._run(self.proxy_command, "proxy.log")

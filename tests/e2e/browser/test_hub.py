@@ -200,9 +200,10 @@ async def approve_what_waits(address: str, token: str) -> list[str]:
     return [content["id"]]
 
 
-def read_own_token() -> str:
+def read_own_token(hub: Hub) -> str:
     """The token of the user's server, which each of its kernels can read."""
-    (server,) = (p for p in psutil.process_iter() if "jupyterhub-singleuser" in " ".join(p.cmdline()))
+    servers = [p for p in psutil.process_iter() if "jupyterhub-singleuser" in " ".join(p.cmdline())]
+    (server,) = (server for server in servers if server.environ().get("HOME") == str(hub.home))
     return server.environ()["JUPYTERHUB_API_TOKEN"]
 
 
@@ -212,7 +213,7 @@ def test_code_with_the_token_of_the_server_approves_nothing_and_the_user_does(pa
     expect(panel.call("waiting")).to_have_count(1)
     address = f"{hub.url.replace('http', 'ws', 1)}user/{USER}/eca/ws"
     with ThreadPoolExecutor() as pool:  # a loop runs in this thread already
-        assert pool.submit(asyncio.run, approve_what_waits(address, read_own_token())).result()
+        assert pool.submit(asyncio.run, approve_what_waits(address, read_own_token(hub))).result()
     expect(panel.call("waiting")).to_have_count(1)
     assert not (hub.home / "a").exists()
     panel.button("Approve").click()
