@@ -5,6 +5,17 @@
  * This module knows no parser: `view/common/Markdown.tsx` renders each segment alone.
  */
 
+/** A text that is split into segments. Joined, the segments are the text. */
+export interface SegmentedText {
+  readonly text: string;
+  readonly segments: readonly string[];
+  /**
+   * The offset in the last segment at which its last block of code begins, if nothing has ended that block yet;
+   * undefined otherwise.
+   */
+  readonly openBlock: number | undefined;
+}
+
 /** Matches the line that begins or ends a block of code. */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /**
@@ -14,22 +25,28 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
 
 /**
- * Split the text into segments. Joined, they are the text. When more text is added, only the last segment changes.
+ * Split the text into segments. When more text is added, only the last segment changes.
  *
  * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again. A segment
  * begins after an empty line, but not inside of a block of code or of a formula.
+ *
+ * `before` is the same text when it was shorter. Then only its last segment is read again, with what was added: so the
+ * time for a piece of an answer of ten megabytes is that for a piece of a short one. Of another text, it is ignored.
  */
-export function splitSegments(text: string): readonly string[] {
-  const segments: string[] = [];
+export function splitSegments(text: string, before?: SegmentedText): SegmentedText {
+  const kept = before !== undefined && text.startsWith(before.text) ? before.segments.slice(0, -1) : [];
+  const segments = [...kept];
   /** The offset at which the present segment begins. */
-  let start = 0;
+  let start = kept.reduce((length, segment) => length + segment.length, 0);
   /** The line of backticks or tildes that has begun the present block of code; empty outside of blocks. */
   let fence = '';
+  /** The offset at which the present or the last block of code begins. */
+  let blockStart = start;
   /** Whether the line is in a formula between two `$$`. */
   let isFormula = false;
   /** Whether the line before was empty. */
   let isAfterBlank = false;
-  for (let lineStart = 0; lineStart < text.length;) {
+  for (let lineStart = start; lineStart < text.length;) {
     const end = text.indexOf('\n', lineStart) + 1 || text.length;
     const line = text.slice(lineStart, end);
     const canBegin = isAfterBlank && fence === '' && !isFormula && lineStart > start;
@@ -43,11 +60,33 @@ export function splitSegments(text: string): readonly string[] {
       fence = isEnd ? '' : fence;
     } else if (fenceMark !== undefined) {
       fence = fenceMark;
+      blockStart = lineStart;
     } else if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) {
       isFormula = !isFormula;
     }
     isAfterBlank = line.trim() === '' && fence === '';
     lineStart = end;
   }
-  return start < text.length ? [...segments, text.slice(start)] : segments;
+  if (start < text.length) {
+    segments.push(text.slice(start));
+  }
+  return { text, segments, openBlock: fence === '' ? undefined : blockStart - start };
+}
+
+/** The number of lines of a part of a block of code. */
+const PART_LINES = 100;
+
+/** Split the text after each hundred lines. Joined, the parts are the text. When text is added, only the last changes. */
+export function splitLines(text: string): readonly string[] {
+  const parts: string[] = [];
+  let start = 0;
+  let lines = 0;
+  for (let end = text.indexOf('\n') + 1; end > 0; end = text.indexOf('\n', end) + 1) {
+    lines += 1;
+    if (lines % PART_LINES === 0) {
+      parts.push(text.slice(start, end));
+      start = end;
+    }
+  }
+  return start < text.length ? [...parts, text.slice(start)] : parts;
 }

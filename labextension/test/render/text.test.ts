@@ -9,7 +9,7 @@ import { isCommand, narrowCommands } from '../../src/chat/command_names';
 import { describeContext } from '../../src/mentions/mentions';
 import { SendRequest, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
-import { splitSegments } from '../../src/render/markdown_segments';
+import { SegmentedText, splitLines, splitSegments } from '../../src/render/markdown_segments';
 import {
   formatCount,
   formatCost,
@@ -32,23 +32,52 @@ describe('Markdown is split', () => {
     ['never in maths', ['$$\na\n\nb\n$$\n\n', 'After.']],
     ['not in a fence that is still open', ['Text.\n\n', '```\na\n\nb']]
   ])('%s', (_, pieces) => {
-    expect(splitSegments(pieces.join(''))).toEqual(pieces);
+    expect(splitSegments(pieces.join('')).segments).toEqual(pieces);
   });
 
   test('without losing a character, however it ends', () => {
     const text = 'a\n\n> b\n\nc\n\n\n- d\n\ne\n';
     for (let end = 0; end <= text.length; end++) {
-      expect(splitSegments(text.slice(0, end)).join('')).toBe(text.slice(0, end));
+      expect(splitSegments(text.slice(0, end)).segments.join('')).toBe(text.slice(0, end));
     }
   });
 
   test('so that all segments but the last stay the same', () => {
     const text = 'One.\n\nTwo.\n\n- a\n- b\n\n```\nc\n\nd\n```\n\nEnd.';
     for (let end = 1; end <= text.length; end++) {
-      const done = splitSegments(text.slice(0, end)).slice(0, -1);
-      expect(splitSegments(text).slice(0, done.length)).toEqual(done);
+      const done = splitSegments(text.slice(0, end)).segments.slice(0, -1);
+      expect(splitSegments(text).segments.slice(0, done.length)).toEqual(done);
     }
   });
+
+  test('piece by piece in the same way as at once', () => {
+    const text = 'One.\n\nTwo.\n\n- a\n- b\n\n$$\nx\n\ny\n$$\n\n```\nc\n\nd\n```\n\nEnd.\n\n~~~\ne';
+    for (const size of [1, 3, 7]) {
+      let grown: SegmentedText | undefined;
+      for (let end = size; end < text.length + size; end += size) {
+        grown = splitSegments(text.slice(0, end), grown);
+        expect(grown).toEqual(splitSegments(text.slice(0, end)));
+      }
+    }
+  });
+
+  test('anew when another text takes its place', () => {
+    const before = splitSegments('One.\n\nTwo.\n\nThree.');
+    expect(splitSegments('One.\n\n2.', before)).toEqual(splitSegments('One.\n\n2.'));
+  });
+
+  test('so that a block of code without an end is found in the last segment', () => {
+    const { segments, openBlock } = splitSegments('Text.\n\nCode:\n```\na\n```\n```js\nb\n');
+    expect(segments.at(-1)?.slice(openBlock)).toBe('```js\nb\n');
+    expect(splitSegments('```\na\n```\n').openBlock).toBeUndefined();
+  });
+});
+
+test('code is split into parts of a hundred lines', () => {
+  const text = Array.from({ length: 250 }, (_, n) => `line ${String(n)}\n`).join('') + 'last';
+  const parts = splitLines(text);
+  expect(parts.join('')).toBe(text);
+  expect(parts.map(part => part.split('\n').length - 1)).toEqual([100, 100, 50]);
 });
 
 test.each(['```mermaid\na\n```', '~~~ mermaid\na\n~~~', '> ```mermaid\n> a\n> ```', '- ```mermaid\n  a\n  ```'])(

@@ -800,3 +800,22 @@ test('an option that the agent has not taken yet shows what was chosen, and that
   expect(pickers({})).toContain('title="Model: Small"');
   expect(pickers({ model: 'l' })).toContain('title="Model: Large (the agent has not taken this yet)"');
 });
+
+test('a long block of code that has no end yet is shown as plain text', () => {
+  const lines = Array.from({ length: 300 }, (_, n) => `value_${String(n)} = compute(${String(n)})\n`).join('');
+  const text = (source: string): string => block({ kind: 'text', key: 't', text: source });
+  expect(text(`Look:\n\n\`\`\`python\n${lines}`)).toContain('value_299 = compute(299)');
+  expect(text(`Look:\n\n\`\`\`python\n${lines}\`\`\`\n`)).not.toContain('value_299');
+});
+
+test('of a very long answer, the newest paragraphs are shown, and a button shows others', () => {
+  const paragraphs = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `Paragraph ${String(n)}.\n\n`).join('');
+  const count = (html: string): number => html.split('eca-Piece').length - 1;
+  const short = block({ kind: 'text', key: 't', text: paragraphs(100) });
+  expect(count(short)).toBe(100);
+  expect(short).not.toContain('Show more');
+  const long = block({ kind: 'text', key: 't', text: paragraphs(1000) });
+  expect(count(long)).toBe(400);
+  expect(long).toContain('Show more (600 earlier paragraphs are hidden)');
+});

@@ -7,7 +7,8 @@
 
 import * as React from 'react';
 
-import { splitSegments } from '../../render/markdown_segments';
+import { toPlainText } from '../../render/format';
+import { splitLines, splitSegments } from '../../render/markdown_segments';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 
@@ -17,21 +18,112 @@ import { LongText } from './LongText';
  */
 const MAX_SEGMENT_LENGTH = 50_000;
 
+/**
+ * The most segments that are in the page: about 100 KB of an answer. Of a longer one, the reader sees the newest, and a
+ * button shows others.
+ */
+const MAX_SEGMENTS = 400;
+/** The most characters of a block of code that is rendered again each time it grows. A longer one is plain until its end. */
+const MAX_GROWING_LENGTH = 4000;
+/** The most parts of a growing block of code that are in the page. */
+const MAX_CODE_PARTS = 60;
+/** A block of code that has not grown for this time is rendered, although nothing has ended it: the turn was stopped. */
+const SETTLED_MS = 1000;
+
 /** The text, which may still grow. It is not trusted: `Env.markdown` makes it safe. */
 export const Markdown = React.memo(function Markdown({ text }: { readonly text: string }): React.ReactElement {
+  const { trans } = useEnv();
+  const [segmented, setSegmented] = React.useState(() => splitSegments(text));
+  const [shownCount, setShownCount] = React.useState(MAX_SEGMENTS);
+  const current = segmented.text === text ? segmented : splitSegments(text, segmented);
+  if (current !== segmented) {
+    setSegmented(current);
+  }
+  const { segments, openBlock } = current;
+  const hiddenCount = Math.max(0, segments.length - shownCount);
   return (
     <div className="eca-Markdown">
-      {splitSegments(text).map((segment, index) => (
-        <Segment key={index} text={segment} />
-      ))}
+      {hiddenCount > 0 && (
+        <button
+          type="button"
+          className="eca-Link"
+          onClick={() => {
+            setShownCount(shownCount + MAX_SEGMENTS);
+          }}
+        >
+          {trans.__('Show more (%1 earlier paragraphs are hidden)', hiddenCount)}
+        </button>
+      )}
+      {segments.slice(hiddenCount).map((segment, index) => {
+        const number = hiddenCount + index;
+        const block = number === segments.length - 1 ? openBlock : undefined;
+        return <Segment key={number} text={segment} openBlock={block} />;
+      })}
     </div>
   );
 });
 
-/** One segment of the text. */
-function Segment({ text }: { readonly text: string }): React.ReactElement {
-  return text.length > MAX_SEGMENT_LENGTH ? <LongText text={text} /> : <RenderedSegment text={text} />;
+interface SegmentProps {
+  readonly text: string;
+  /** The offset of the block of code with which the text ends, while nothing has ended that block. */
+  readonly openBlock: number | undefined;
 }
+
+/** One segment of the text. */
+const Segment = React.memo(function Segment({ text, openBlock }: SegmentProps): React.ReactElement {
+  const isGrowing = useIsGrowing(openBlock !== undefined && text.length - openBlock > MAX_GROWING_LENGTH, text);
+  if (isGrowing && openBlock !== undefined) {
+    return (
+      <>
+        {openBlock > 0 && <RenderedSegment text={text.slice(0, openBlock)} />}
+        <GrowingCode text={text.slice(text.indexOf('\n', openBlock) + 1)} />
+      </>
+    );
+  }
+  return text.length > MAX_SEGMENT_LENGTH ? <LongText text={text} /> : <RenderedSegment text={text} />;
+});
+
+/** Whether the text is one that `mayGrow`, and has grown within the last second. */
+function useIsGrowing(mayGrow: boolean, text: string): boolean {
+  const [settledText, setSettledText] = React.useState<string>();
+  React.useEffect(() => {
+    if (!mayGrow) {
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      setSettledText(text);
+    }, SETTLED_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [mayGrow, text]);
+  return mayGrow && settledText !== text;
+}
+
+/**
+ * Draws code that a model is still writing, without colours. The page lays out only the part that has grown: a block of
+ * thousands of lines that is rendered as a whole for each new line blocks the page.
+ */
+function GrowingCode({ text }: { readonly text: string }): React.ReactElement {
+  const parts = splitLines(text);
+  const first = Math.max(0, parts.length - MAX_CODE_PARTS);
+  return (
+    <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown">
+      <pre tabIndex={0}>
+        <code>
+          {parts.slice(first).map((part, index) => (
+            <CodePart key={first + index} text={part} />
+          ))}
+        </code>
+      </pre>
+    </div>
+  );
+}
+
+/** Some lines of code. */
+const CodePart = React.memo(function CodePart({ text }: { readonly text: string }): React.ReactElement {
+  return <span className="eca-Code-part">{toPlainText(text)}</span>;
+});
 
 /** A segment that `Env.markdown` renders into an element, whenever its text changes. */
 const RenderedSegment = React.memo(function RenderedSegment({ text }: { readonly text: string }): React.ReactElement {
