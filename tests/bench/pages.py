@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from playwright.async_api import async_playwright
 
 from jupyter_eca.host.store import Store
-from jupyter_eca.protocol.content import MetadataContent, ProgressContent, Role, TextContent
+from jupyter_eca.protocol.content import ImageContent, MetadataContent, ProgressContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, Outcome
 from tests.e2e.browser.conftest import CHROMIUM_OPTIONS
 from tests.e2e.browser.lab import LabSettings, running_lab
@@ -63,17 +63,19 @@ def lab(rules: Sequence[dict[str, Any]] = (), options: Sequence[str] = ()) -> Ge
             yield running
 
 
-async def remember(lab: Lab, chat: str, messages: int) -> None:
-    """A chat of the past, called by its id; half of its messages are questions, the others answers with code."""
+async def remember(lab: Lab, chat: str, messages: int, plots: Sequence[str] = ()) -> None:
+    """A chat of the past, called by its id; half of its messages are questions, the others answers with code. The
+    `plots`, PNGs in base64, follow upon answers at equal distances, the last one upon the last answer."""
     database = lab.root.parent / "data" / "eca" / "chats.db"
     database.parent.mkdir(parents=True, exist_ok=True)
     store = Store(database, str(lab.root.resolve()), lambda _: None)
     await store.open()
-    store.append(list(_turns(chat, messages // 2)))
+    store.append(list(_turns(chat, messages // 2, plots)))
     await store.close()
 
 
-def _turns(chat: str, number: int) -> Iterator[Event]:
+def _turns(chat: str, number: int, plots: Sequence[str]) -> Iterator[Event]:
+    every = number // len(plots) if plots else 0
     for n in range(number):
         turn = f"{chat}-{n}"
         answer = f"Answer **{n}**, with `code` of its own.\n\n```python\nx = {n}\n```\n\nThat is *all* of it."
@@ -83,6 +85,9 @@ def _turns(chat: str, number: int) -> Iterator[Event]:
         if n == 0:
             yield Event(chat=chat, turn=turn, role=Role.SYSTEM, content=MetadataContent(title=chat), at=n + 1)
         yield Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=TextContent(text=answer), at=n + 1)
+        if every and (n + 1) % every == 0:
+            plot = ImageContent(media_type="image/png", base64=plots[(n + 1) // every - 1])
+            yield Event(chat=chat, turn=turn, role=Role.ASSISTANT, content=plot, at=n + 1)
         yield Event(chat=chat, turn=turn, role=Role.SYSTEM, content=done, at=n + 1, outcome=Outcome.COMPLETED)
 
 
