@@ -2,7 +2,8 @@
 
 The cost is the CPU time of this process, which has the host, the clients and the scripted model. It is fitted as
 `cost = a * size ** exponent`. An exponent of 1 is proportional; above 1.05, large sizes cost too much. Of rounds of one
-size the cheapest counts: the others were disturbed.
+size the cheapest counts: the others were disturbed. `python -m tests.bench.growth` writes the table and the picture of
+the documentation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.host.store import Store
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
+from tests.bench import plots
 from tests.bench.figure import Figure, number
+from tests.bench.machine import describe_run
+from tests.bench.marked_pages import IMAGES, PERFORMANCE, write_marked
 from tests.bench.stored_chats import fill, list_chats, make_events, open_chat
 from tests.mcp_client.house import raw
 from tests.support.host_and_client import answer, desk
@@ -49,16 +53,33 @@ class Growth:
     """Do the work once in an empty folder. Return its CPU seconds."""
 
 
+@dataclass(frozen=True)
+class Fit:
+    """The least CPU seconds of each size, and the exponent of the curve through them."""
+
+    growth: Growth
+    costs: Sequence[float]
+
+    @property
+    def exponent(self) -> float:
+        sizes = [log(size) for size in self.growth.sizes]
+        return linear_regression(sizes, [log(cost) for cost in self.costs]).slope
+
+    @property
+    def pairs(self) -> list[tuple[int, float]]:
+        return list(zip(self.growth.sizes, self.costs, strict=True))
+
+    def as_text(self) -> str:
+        return ", ".join(f"{size:,}: {number(cost * 1000)} ms" for size, cost in self.pairs)
+
+
 async def figures() -> list[Figure]:
-    return [await _fit(growth) for growth in GROWTHS]
+    fits = [await _fit(growth) for growth in GROWTHS]
+    return [Figure(f"exponent: {fit.growth.name}", [fit.exponent], "", MOST, fit.as_text()) for fit in fits]
 
 
-async def _fit(growth: Growth) -> Figure:
-    costs = [min([await _once(growth, size) for _ in range(ROUNDS)]) for size in growth.sizes]
-    exponent = linear_regression([log(size) for size in growth.sizes], [log(cost) for cost in costs]).slope
-    pairs = zip(growth.sizes, costs, strict=True)
-    beside = ", ".join(f"{size:,}: {number(cost * 1000)} ms" for size, cost in pairs)
-    return Figure(f"exponent: {growth.name}", [exponent], "", MOST, beside)
+async def _fit(growth: Growth) -> Fit:
+    return Fit(growth, [min([await _once(growth, size) for _ in range(ROUNDS)]) for size in growth.sizes])
 
 
 async def _once(growth: Growth, size: int) -> float:
@@ -174,3 +195,34 @@ GROWTHS = (
     Growth("cells of a notebook that is read", (10, 100, 1_000, 10_000), _read_notebook),
     Growth("servers whose tools are sent", (1, 10, 50), _ask_with_servers),
 )
+
+
+def draw(fits: Sequence[Fit], file: Path) -> None:
+    """A chart for each kind of work, with both axes logarithmic: a straight line has the exponent as its slope."""
+    plt = plots.load_pyplot()
+    across = 4
+    picture, charts = plt.subplots(-(-len(fits) // across), across, figsize=(13, 5.4), layout="constrained")
+    for chart, fit in zip(charts.flat, fits, strict=True):
+        sizes, costs = zip(*fit.pairs, strict=True)
+        chart.loglog(sizes, [cost * 1000 for cost in costs], "o-", color="#d9480f")
+        proportional = [costs[0] * 1000 * size / sizes[0] for size in sizes]
+        chart.loglog(sizes, proportional, ":", color="#adb5bd")
+        chart.set_title(f"{fit.growth.name}\nexponent {fit.exponent:.2f}", fontsize=9)
+        chart.set_ylabel("ms of CPU", fontsize=8)
+        chart.tick_params(labelsize=7)
+        chart.spines[["top", "right"]].set_visible(False)
+    picture.suptitle("Dotted: in proportion to the size", fontsize=10)
+    plots.save(picture, file)
+
+
+async def _write() -> None:
+    fits = [await _fit(growth) for growth in GROWTHS]
+    draw(fits, IMAGES / "growth.png")
+    lines = ["| work | exponent | CPU time by size |", "|---|--:|---|"]
+    lines += [f"| {fit.growth.name} | {fit.exponent:.2f} | {fit.as_text()} |" for fit in fits]
+    run = describe_run("python -m tests.bench.growth")
+    write_marked(PERFORMANCE, "growth", "\n\n".join([run, "\n".join(lines)]))
+
+
+if __name__ == "__main__":
+    asyncio.run(_write())
