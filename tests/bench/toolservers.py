@@ -4,6 +4,7 @@ as well as servers."""
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import time
 from itertools import count
@@ -18,6 +19,7 @@ from jupyter_eca.workspace.ports import Files
 from tests.bench.figure import Figure, differences, list_of
 from tests.bench.processes import MIB
 from tests.mcp_client.house import house, puppet, raw
+from tests.mcp_client.test_known_lists import gated, open_gate
 from tests.support.host_and_client import answer, desk
 
 if TYPE_CHECKING:
@@ -32,12 +34,15 @@ AT_ONCE = 1_000
 # Seconds.
 FOR_ALL = 60.0
 MANY = 50
+SLOW = 10
+DEAD = 5
 PROMPTS = 3
 
 
 async def figures() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        return [*await _overhead(Path(folder)), await _crowd(Path(folder)), *await _many(Path(folder))]
+        mixed = await _slow_and_dead(Path(folder))
+        return [*await _overhead(Path(folder)), await _crowd(Path(folder)), *await _many(Path(folder)), mixed]
 
 
 async def _overhead(folder: Path) -> list[Figure]:
@@ -127,3 +132,41 @@ async def _prompts(folder: Path, servers: int) -> tuple[list[float], list[float]
         tools = sum(name.endswith("__work") for name in table.host.toolbox.get_tools())
         assert tools == servers, f"{tools} tools of {servers} servers"
         return from_start, running, psutil.Process().memory_info().rss / MIB - before
+
+
+async def _slow_and_dead(folder: Path) -> Figure:
+    """The first prompt of a host whose servers ran before. Some are slow to start now, and some end at once."""
+    gates = [folder / f"gate{number}" for number in range(SLOW)]
+    named = {f"s{number}": gated(gate) for number, gate in enumerate(gates)}
+    named |= {
+        f"d{number}": {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]} for number in range(DEAD)
+    }
+    named |= {f"w{number}": raw("works") for number in range(MANY - SLOW - DEAD)}
+    for gate in gates:
+        open_gate(gate)
+    await _first_prompt(folder, named, MANY - DEAD, wait=True)  # so that their tools are kept
+    for gate in gates:
+        gate.unlink()
+    # In turns, as what else the machine does slows both alike.
+    took: list[float] = []
+    alone: list[float] = []
+    for _ in range(PROMPTS):
+        took.append(await _first_prompt(folder, named, MANY - DEAD))
+        alone.append(await _first_prompt(folder, {}, 0))
+    beside = f"{list_of(took, 'ms')}, without servers {list_of(alone, 'ms')}; {MANY - DEAD} tools were sent"
+    title = f"the first prompt with {MANY} servers, {SLOW} slow and {DEAD} dead, over one without"
+    return Figure(title, differences(took, alone), "ms", 50, beside)
+
+
+async def _first_prompt(folder: Path, named: dict[str, Any], tools: int, *, wait: bool = False) -> float:
+    """Return the milliseconds of the first prompt after the start of a host."""
+    async with desk(folder, [{"reply": [{"text": "Hello."}]}], mcpServers=named) as table:
+        client = await table.client()
+        if wait:
+            await table.host.mcp.await_started(FOR_ALL)
+        began = time.perf_counter()
+        await answer(client, "hello", chat=f"first {began}")
+        took = (time.perf_counter() - began) * 1000
+        known = sum(name.endswith("__work") for name in table.host.toolbox.get_tools())
+        assert known == tools, f"{known} tools of {tools} servers"
+        return took
