@@ -32,7 +32,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-peers bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts environment clean
+.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts environment clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -135,8 +135,16 @@ notebooks: $(VENV)/.tested
 	$(NBVAL) --nbval $(filter-out notebooks/02_%,$(wildcard notebooks/0*.ipynb))
 	$(NBVAL) --nbval-lax notebooks/02_offline_model.ipynb
 
+# make bench NAMES="load answer" runs only these.
 bench: $(VENV)/.tested
-	$(CLEAN) $(BIN)/python -m tests.bench
+	$(CLEAN) $(BIN)/python -m tests.bench $(NAMES)
+
+# What `make bench-peers` does not write of notebooks/docs/performance.md.
+bench-docs: $(VENV)/.tested
+	$(UV) --group bench
+	$(CLEAN) $(BIN)/python -m tests.bench.packages
+	$(CLEAN) $(BIN)/python -m tests.bench.slow_machine
+	$(CLEAN) $(BIN)/python -m tests.bench.growth
 
 # Beside other assistants, each in an environment of its own in CACHE; about 2 GB are downloaded when it first runs.
 # It writes notebooks/docs/performance.md, its picture, and the table of the README.

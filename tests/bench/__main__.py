@@ -9,6 +9,7 @@ import asyncio
 import sys
 from importlib import import_module
 from pkgutil import iter_modules
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tests import bench
@@ -34,7 +35,9 @@ def main(names: list[str]) -> None:
     found: list[Figure] = []
     for name in names or known:
         print(f"measuring {name} …", file=sys.stderr)
+        began = monotonic()
         found += asyncio.run(known[name]())
+        print(f"{name} took {monotonic() - began:.0f} s", file=sys.stderr)
     print(table(found))
 
 
