@@ -76,14 +76,21 @@ def format_table(figures: Figures) -> str:
     for row, column in columns():
         middles = {name: _median(figures, row, name, column.name) for name in names}
         compared = [middle for name, middle in middles.items() if middle is not None and name != LAB.name]
-        cells = [_format(middle, bool(compared) and middle == min(compared)) for middle in middles.values()]
+        cells = [
+            _format(middle, bool(compared) and middle == min(compared), _describe_absence(figures, row, name))
+            for name, middle in middles.items()
+        ]
         lines.append(f"| {column.title} | {column.unit} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _format(middle: float | None, best: bool) -> str:
+def _describe_absence(figures: Figures, row: str, peer: str) -> str:
+    return "cannot" if peer in figures.get(row, {}) else "not measured"
+
+
+def _format(middle: float | None, best: bool, absence: str) -> str:
     if middle is None:
-        return "cannot"
+        return absence
     return f"**{number(middle)}**" if best else number(middle)
 
 
@@ -146,8 +153,8 @@ def draw(figures: Figures, file: Path) -> None:
         chart.tick_params(labelsize=7)
         chart.set_yticks(range(len(names)), names if place % across == 0 else [""] * len(names))
         chart.spines[["top", "right"]].set_visible(False)
-        for at, middle in enumerate(middles):
-            text = " cannot" if middle is None else f" {number(middle)}"
+        for at, (name, middle) in enumerate(zip(names, middles, strict=True)):
+            text = f" {_describe_absence(figures, row, name) if middle is None else number(middle)}"
             chart.text(middle or 0, at, text, va="center", fontsize=7, color="#868e96" if middle is None else "black")
         chart.margins(x=0.2)
     picture.suptitle("Less is better. Orange: jupyter_eca", fontsize=10)
