@@ -221,7 +221,8 @@ async def _write() -> None:
     lines = ["| work | exponent | CPU time by size |", "|---|--:|---|"]
     lines += [f"| {fit.growth.name} | {fit.exponent:.2f} | {fit.as_text()} |" for fit in fits]
     run = describe_run("python -m tests.bench.growth")
-    write_marked(PERFORMANCE, "growth", "\n\n".join([run, "\n".join(lines)]))
+    picture = "![A chart for each kind of work: its CPU time against its size](../images/growth.png)"
+    write_marked(PERFORMANCE, "growth", "\n\n".join([picture, run, "\n".join(lines)]))
 
 
 if __name__ == "__main__":

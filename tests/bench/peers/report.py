@@ -114,21 +114,20 @@ def format_source(known: Mapping[str, Any]) -> str:
 
 
 def format_headline(known: Mapping[str, Any]) -> str:
-    """Return the table of the README: some rows, ours beside the best and the worst of the others."""
+    """Return the paragraph of the README: some rows, ours beside the least and the most of those who can."""
     figures: Figures = known["rows"]
-    lines = ["| | jupyter_eca | the others that can |", "|---|--:|---|"]
+    parts: list[str] = []
     for row, column in columns():
         ours = _median(figures, row, OURS.name, column.name)
-        others = {
-            peer.name: middle
-            for peer in PEERS
-            if peer not in (OURS, LAB) and (middle := _median(figures, row, peer.name, column.name)) is not None
-        }
-        if column.name not in _HEADLINE or ours is None or not others:
-            continue
-        listed = ", ".join(f"{name} {number(value)}" for name, value in sorted(others.items(), key=lambda one: one[1]))
-        lines.append(f"| {column.title} ({column.unit}) | {number(ours)} | {listed} |")
-    return "\n".join([*lines, "", f"Medians. {format_source(known)}"])
+        others = [_median(figures, row, peer.name, column.name) for peer in PEERS if peer not in (OURS, LAB)]
+        able = [middle for middle in others if middle is not None]
+        if column.name in _HEADLINE and ours is not None and able:
+            unit = "" if column.unit == column.name else f" {column.unit}"
+            least, most = number(min(able)), number(max(able))
+            parts.append(f"{column.title}: **{number(ours)}{unit}** ({least} to {most}{unit})")
+    all_of = "[All figures](notebooks/docs/performance.md), also those in which it is slower, are on one page."
+    intro = "Medians, and in brackets the least and the most of the others."
+    return f"{intro} {'; '.join(parts)}. {all_of} {format_source(known)}"
 
 
 _HEADLINE: Final = ("packages", "mib", "start", "memory", "first", "page_whole", "js_start")
