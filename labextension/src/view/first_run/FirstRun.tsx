@@ -21,7 +21,7 @@ interface Props {
   /** The small model; undefined when the server has none. */
   readonly bundled: BundledModel | undefined;
   /** Sends the requests to the server. */
-  readonly steps: Pick<FirstSteps, 'signIn' | 'sendInput' | 'useKey' | 'tryKey'>;
+  readonly steps: Pick<FirstSteps, 'loadProviders' | 'signIn' | 'sendInput' | 'useKey' | 'tryKey'>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
   /** Called with true when the user has pressed a button, and with false when the user goes back to the buttons. */
@@ -129,7 +129,7 @@ export function FirstRun({
           onKey={(provider, key) => void handleResult(steps.useKey(provider, key))}
         />
       )}
-      {choice === 'small' && <InstallSteps bundled={bundled} />}
+      {choice === 'small' && <InstallSteps bundled={bundled} steps={steps} onTrySmallModel={onTrySmallModel} />}
       <KeyOutcome busy={busy} result={result} />
       {choice !== undefined && choice !== 'sign-in' && (
         <button
@@ -305,19 +305,46 @@ export function KeyForm({ providers, busy, onKey }: KeyFormProps): React.ReactEl
   );
 }
 
-/** Shows the commands that install the small model. */
-function InstallSteps({ bundled }: Pick<Props, 'bundled'>): React.ReactElement {
+/** Shows the commands that install the small model and, once it is installed, the button that uses it. */
+function InstallSteps({
+  bundled,
+  steps,
+  onTrySmallModel
+}: Pick<Props, 'bundled' | 'steps' | 'onTrySmallModel'>): React.ReactElement {
   const { trans } = useEnv();
+  const [isLooking, setLooking] = React.useState(false);
+  const lookForModel = async (): Promise<void> => {
+    setLooking(true);
+    await steps.loadProviders();
+    setLooking(false);
+  };
+  if (bundled?.installed === true) {
+    return (
+      <>
+        <p role="status">{trans.__('The small model is installed.')}</p>
+        <button
+          type="button"
+          className="eca-Button eca-mod-main"
+          onClick={() => {
+            onTrySmallModel(bundled.model);
+          }}
+        >
+          {trans.__('Use the small model')}
+        </button>
+      </>
+    );
+  }
   return (
     <>
-      <p>
-        {trans.__('The small model runs inside Jupyter, without a key. Run this in a terminal, then restart Jupyter:')}
-      </p>
+      <p>{trans.__('The small model runs inside Jupyter, without a key. To install it, run this in a terminal:')}</p>
       {bundled?.commands.map(command => (
         <code key={command} tabIndex={0}>
           {command}
         </code>
       ))}
+      <button type="button" className="eca-Button" disabled={isLooking} onClick={() => void lookForModel()}>
+        {trans.__('Look for it')}
+      </button>
     </>
   );
 }
