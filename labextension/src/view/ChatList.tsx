@@ -68,6 +68,12 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
           onChange={event => {
             setQuery(event.target.value);
           }}
+          onKeyDown={event => {
+            const first = groups[0]?.chats[0];
+            if (event.key === 'Enter' && !event.nativeEvent.isComposing && query.trim() !== '' && first !== undefined) {
+              actions.onOpen(first.id);
+            }
+          }}
         />
         <select
           className="eca-Select"

@@ -163,6 +163,21 @@ def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> No
     panel.sees("So unmatched ROWS are lost.")
 
 
+def test_enter_in_the_search_opens_the_first_chat_that_is_found(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    ask(panel, "Where are the quinces?", "You said: Where are the quinces?")
+    panel.button("New chat").click()
+    ask(panel, "Something newer", "You said: Something newer")
+    panel.button("All chats").click()
+    box = page.get_by_role("searchbox", name="Find a chat")
+    page.keyboard.press("Enter")
+    expect(box).to_be_focused()
+    box.press_sequentially("quinces")
+    expect(panel.node.locator(".eca-Chats-open")).to_have_count(1, timeout=SECONDS * 1000)
+    page.keyboard.press("Enter")
+    panel.sees("You said: Where are the quinces?")
+
+
 @pytest.mark.nightly
 def test_chats_are_grouped_by_notebook_by_date_and_by_what_they_are_doing(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "grouped.ipynb")
