@@ -41,7 +41,7 @@ import { EstimateSource } from './composer/Estimate';
 import { Export } from './Export';
 import { IconButton } from './common/Icon';
 import { Instructions, InstructionsSource } from './Instructions';
-import { useFocusRestoration } from './common/focus_restoration';
+import { PROMPT_BOX, useFocusRestoration } from './common/focus_restoration';
 import { Messages } from './common/Messages';
 import { ChatPeople, usePeople } from './common/people';
 import { Rights, useMayAsk } from './common/rights';
@@ -110,10 +110,18 @@ export function App({
   const [isListShown, showList] = React.useState(false);
   /** Whether the choice of the format for an export is shown. */
   const [isExportShown, showExport] = React.useState(false);
+  /** How many chats the user has started with the button. */
+  const [started, countStarted] = React.useState(0);
   const panel = React.useRef<HTMLDivElement>(null);
   const waiting = React.useMemo(() => (isListShown ? [] : listWaitingCalls(chat)), [isListShown, chat]);
   const people = usePeople(chat, state.user);
   useFocusRestoration(panel);
+  React.useEffect(() => {
+    // What the user types next is the first message of the new chat.
+    if (started > 0) {
+      panel.current?.querySelector<HTMLElement>(PROMPT_BOX)?.focus();
+    }
+  }, [started]);
   useDraftCleanup(session, drafts);
   useRefusedMessageRecovery(session, drafts, isListShown);
   const mayAsk = state.rights?.asks !== false;
@@ -153,6 +161,7 @@ export function App({
               ? () => {
                   showList(false);
                   startChat(session, drafts, isNotebookChat);
+                  countStarted(before => before + 1);
                 }
               : undefined
           }

@@ -85,6 +85,18 @@ def test_the_focus_stays_in_the_panel_when_its_element_is_removed(page: Page, la
     expect_focus_within(page, ".eca-Panel")
 
 
+def test_what_is_typed_after_a_press_on_new_chat_is_the_first_message_of_that_chat(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask("an earlier question")
+    panel.wait_until_idle()
+    panel.button("New chat").click()
+    page.keyboard.type("a question")
+    expect(panel.node.get_by_label("Message to the assistant")).to_have_value("a question")
+    panel.button("All chats").click()
+    panel.button("New chat").click()
+    expect(panel.node.get_by_label("Message to the assistant")).to_be_focused()
+
+
 def test_the_focus_stays_in_the_list_when_a_chat_is_deleted(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     for title in ("first one", "second one", "third one"):

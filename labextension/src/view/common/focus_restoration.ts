@@ -13,7 +13,7 @@ const CARD = '.eca-Tool';
 // The head of the card, which can have the focus.
 const CARD_HEAD = '.eca-Tool-head';
 // The prompt box.
-const PROMPT_BOX = 'textarea[role=combobox]';
+export const PROMPT_BOX = 'textarea[role=combobox]';
 // The elements that can get the focus while a button in them is disabled.
 const HOLDER = 'form, section, [role=group], [role=tabpanel], .eca-Panel';
 // The elements to which a user can move the focus with the Tab key.
