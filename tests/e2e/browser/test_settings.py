@@ -430,6 +430,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
     def go() -> Page:
         card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
         expect(sign_in.get_by_role("button", name="Enter an API key")).to_be_visible(timeout=SECONDS * 1000)
+        expect(sign_in.get_by_role("button", name="Sign in in the browser")).to_be_focused()
         sign_in.get_by_role("button", name="Sign in in the browser").click()
         link = sign_in.get_by_role("link", name="Open the sign-in page")
         expect(link).to_be_visible(timeout=SECONDS * 1000)

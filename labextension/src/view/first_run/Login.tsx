@@ -108,11 +108,12 @@ export function Step({ step, onMethod, onEnter }: StepProps): React.ReactElement
       {action === 'done' && message === undefined && <p>{trans.__('Signed in.')}</p>}
       {methods.length > 0 && (
         <div className="eca-Card-actions">
-          {methods.map(({ key, label }) => (
+          {methods.map(({ key, label }, index) => (
             <button
               key={key}
               type="button"
               className="eca-Button"
+              autoFocus={index === 0}
               onClick={() => {
                 onMethod(key);
               }}
