@@ -119,6 +119,11 @@ test('a waiting call shows what it would do, with buttons to decide', () => {
   expect(html).toContain('title="Do not ask again in this chat for: edits of files in &lt;b&gt;/"');
 });
 
+test('the button that approves new notebooks for the session names them in words', () => {
+  const html = block({ ...CALL, arguments: {}, remembers: ['notebook_create in the top folder'] });
+  expect(html).toContain('Approve for session: new notebooks in the top folder');
+});
+
 test('a call that nothing is remembered of has no button for the session', () => {
   expect(block({ ...CALL, arguments: {} })).not.toContain('for session');
 });

@@ -176,6 +176,7 @@ export function formatRemembered(remembers: readonly string[], trans: Translatio
     notebook_delete_cell: trans.__('deletions of cells'),
     notebook_move_cell: trans.__('moves of cells'),
     notebook_run_cells: trans.__('runs of cells'),
+    notebook_create: trans.__('new notebooks'),
     run_code: trans.__('running code'),
     write_file: trans.__('writing files'),
     edit_file: trans.__('edits of files')
