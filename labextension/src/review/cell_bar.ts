@@ -18,6 +18,8 @@ export type Tone = 'added' | 'removed' | 'changed';
 /** A button of a bar. */
 export interface BarButton {
   readonly label: string;
+  /** A sentence on what the button does, where the label alone could be taken for something else. */
+  readonly title?: string;
   /** Called when the button is pressed. */
   readonly act: () => void;
   /** Whether this is the main button, which is highlighted. */
@@ -89,11 +91,12 @@ export class CellBar extends Widget {
   }
 
   /** Create the button at `index`. It calls the function that the button at this index has when it is clicked. */
-  private createButton({ label, isMain = false }: BarButton, index: number): HTMLElement {
+  private createButton({ label, title = '', isMain = false }: BarButton, index: number): HTMLElement {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = `eca-Hunk-button${isMain ? ' eca-mod-main' : ''}`;
     button.textContent = label;
+    button.title = title;
     button.addEventListener('click', () => {
       this.buttons[index]?.act();
     });

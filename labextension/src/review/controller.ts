@@ -548,7 +548,7 @@ export class ReviewController {
       const hide = (): void => void keepChanges(session, changes, chatId);
       return [
         { label: trans.__('Undo'), act: undo },
-        { label: trans.__('Hide'), act: hide }
+        { label: trans.__('Hide'), title: trans.__('Keep this change, and take this line away'), act: hide }
       ];
     }
     const hasSeveralHunks = edit !== undefined && edit.diff.hunks.length > 1;

@@ -93,6 +93,7 @@ def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: P
     wait_for(hunks(notebook, 0), 0)
     expect(bar(notebook, 0)).to_contain_text("Changed by the assistant")
     expect(bar(notebook, 0).get_by_role("button")).to_have_text(["Undo", "Hide"])
+    expect(bar(notebook, 0).get_by_title("Keep this change")).to_have_text("Hide")
     listed = panel.node.get_by_role("region", name="Changes of this turn")
     expect(listed.get_by_role("button", name="Undo all")).to_be_visible()
     expect(listed.get_by_role("button", name="Keep")).to_have_count(0)
