@@ -149,7 +149,8 @@ def _list_keys(model: type[Model]) -> Iterator[ReferenceKey]:
         if name not in _SET_BY_READER.get(model, ()):
             alias = field.alias or to_camel(name)
             shape = schema["properties"][alias]
-            inner = _PARSED_LATER.get(alias) or _find_model(field.annotation)
+            parsed_later = _PARSED_LATER.get(alias) if model is Config else None
+            inner = parsed_later or _find_model(field.annotation)
             yield ReferenceKey(
                 alias, _describe_type(shape, schema, inner), _describe_default(field, shape), docs.get(name, ""), inner
             )

@@ -34,7 +34,7 @@ def model() -> Iterator[LoopbackAnthropic]:
 def lab_settings(model: LoopbackAnthropic) -> LabSettings:
     # Only the address of the provider is configured: the tests must not reach the real one.
     return LabSettings(
-        env={"ANTHROPIC_API_KEY": "sk-ant-from-the-environment"}, eca={"providers": {"anthropic": {"url": model.url}}}
+        env={"ANTHROPIC_API_KEY": "a-key-of-the-environment"}, eca={"providers": {"anthropic": {"url": model.url}}}
     )
 
 
