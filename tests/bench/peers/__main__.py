@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> None:
         environments = Environments(options.cache)
         asyncio.run(measure(rows, peers, options.rounds, environments))
         versions = {peer.name: environments.talk(peer).versions() for peer in peers}
-        report.save_run(versions, describe_run(report.COMMAND))
+        report.save_run(versions, describe_run(f"{report.COMMAND} ROUNDS={options.rounds}"))
     report.write()
 
 
