@@ -64,9 +64,10 @@ class SystemPrompts:
             sections = (*await instructions.list_sections(build_context()), *self._hooks.list_sections(owner))
             composed = PinnedPrompt(made_for, sections)
             # Chats in memory keep their system prompts, and most are equal: then they have one in common.
-            if self._last_composed != composed:
-                self._last_composed = composed
-            return self._last_composed or composed
+            if self._last_composed is not None and self._last_composed == composed:
+                return self._last_composed
+            self._last_composed = composed
+            return composed
         from_servers = await environment.list_server_sections(build_context()) if servers else ()
         appended = (*from_servers, *self._hooks.list_sections(owner))
         added = [section for section in appended if not stored.has_section(section.source)]
