@@ -12,7 +12,6 @@ from jupyter_eca.engine.model.budget import GO_ON
 from jupyter_eca.engine.model.chat_title import read_title
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatUpdateParams
-from jupyter_eca.protocol.content import MetadataContent
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
 from tests.host.costs.test_budgets import Person, spender
 from tests.host.faults.vendor import Fault, vendor
@@ -55,19 +54,6 @@ async def list_titles(client: EcaClient) -> list[str | None]:
     return [chat.title for chat in found.chats]
 
 
-async def await_title(client: EcaClient, chat: str = "chat") -> str:
-    """The next title of a chat that does not come with a turn."""
-    title: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    client.listen(
-        chat,
-        lambda item: title.set_result(item.content.title) if isinstance(item.content, MetadataContent) else None,
-    )
-    try:
-        return await asyncio.wait_for(title, PATIENCE)
-    finally:
-        client.listen(chat, None)
-
-
 async def end_title(table: Desk, chat: str = "chat") -> None:
     """Wait until the request for the title, if there is one, has ended."""
     live = table.host.chats.get_live(chat)
@@ -75,11 +61,18 @@ async def end_title(table: Desk, chat: str = "chat") -> None:
     await asyncio.wait_for(asyncio.gather(*live.tasks.values()), PATIENCE)
 
 
+async def await_title(table: Desk, client: EcaClient) -> str | None:
+    """The title of the only chat, once the request for it has ended."""
+    await end_title(table)
+    (title,) = await list_titles(client)
+    return title
+
+
 async def test_a_chat_is_named_by_a_small_request_after_its_first_answer(tmp_path: Path) -> None:
     async with vendor(tmp_path, script=titles(), **TITLED) as (table, server):
         client = await table.client()
         await answer(client, QUESTION)
-        assert await await_title(client) == "Lignes perdues lors de la fusion"
+        assert await await_title(table, client) == "Lignes perdues lors de la fusion"
         assert await list_titles(client) == ["Lignes perdues lors de la fusion"]
         sent = server.requests[-1].body
         assert "tools" not in sent
@@ -104,7 +97,7 @@ async def test_a_title_costs_what_its_request_costs(tmp_path: Path) -> None:
         async with desk(tmp_path, [], providers=providers, **SONNET, **TITLED) as table:
             client = await table.client()
             await answer(client, QUESTION)
-            await await_title(client)
+            await await_title(table, client)
             costs = await client.request("chat/costs", ChatCostsParams(chat_id="chat"), ChatCostsResult)
             assert costs.chat is not None
             assert costs.chat.requests == 2
@@ -162,7 +155,7 @@ async def test_a_stopped_turn_requests_no_title_but_the_first_answer_does(tmp_pa
         await end_title(table)
         assert count_title_requests(server) == 0
         await answer(client, "Again?")
-        assert await await_title(client) == "Lignes perdues lors de la fusion"
+        assert await await_title(table, client) == "Lignes perdues lors de la fusion"
 
 
 async def test_a_title_beyond_the_budget_is_not_requested_and_nobody_is_asked(tmp_path: Path) -> None:
