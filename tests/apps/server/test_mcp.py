@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 import psutil
@@ -31,7 +32,8 @@ HELLO: dict[str, Any] = {
     "method": "initialize",
     "params": {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}},
 }
-JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+# Read-only, because `jp_fetch` adds the login to the headers that it is given.
+JSON: Final = MappingProxyType({"Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ async def test_without_the_token_nobody_comes_in(jp_fetch: Fetch, authorization:
 
 async def test_the_oldest_version_is_spoken_as_it_is_asked_for(jp_fetch: Fetch, jp_root_dir: Path) -> None:
     (jp_root_dir / "a.txt").write_text("one\n")
-    began = await jp_fetch("eca", "mcp", method="POST", body=json.dumps(HELLO), headers=JSON, request_timeout=60)
+    began = await jp_fetch("eca", "mcp", method="POST", body=json.dumps(HELLO), headers={**JSON}, request_timeout=60)
     assert (await said(began))["result"]["protocolVersion"] == "2024-11-05"
     session = {**JSON, "Mcp-Session-Id": began.headers["Mcp-Session-Id"]}
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
