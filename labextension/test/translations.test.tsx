@@ -30,6 +30,7 @@ import { ServerCard } from '../src/settings/Server';
 import { ServerForm } from '../src/settings/ServerForm';
 import { describeForScreenReader } from '../src/view/announcement';
 import { ChatList } from '../src/view/ChatList';
+import { createElement } from '../src/view/common/element';
 import { Chips } from '../src/view/composer/Chips';
 import { Breakdown } from '../src/view/ContextMeter';
 import { Env, EnvProvider } from '../src/view/common/env';

@@ -24,6 +24,7 @@ import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
+import { createElement } from '../view/common/element';
 import { findOutage, openLink } from '../wire/link';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import { ServerAttachments } from './attachments';

@@ -9,6 +9,7 @@
 import { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { IconButton } from '../view/common/Icon';
 
 /** What the bar shows. */

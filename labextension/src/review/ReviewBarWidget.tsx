@@ -9,6 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { ReviewBar, ReviewBarActions, ReviewCounts } from './ReviewBar';
 
 import '../../style/review_bar.css';

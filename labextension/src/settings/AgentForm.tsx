@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { AgentEntry, AgentsWriteParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';

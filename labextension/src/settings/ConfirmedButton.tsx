@@ -2,6 +2,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { useEnv } from '../view/common/env';
 
 interface Props {

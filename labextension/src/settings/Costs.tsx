@@ -8,6 +8,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { ChatCostsResult, Cost, OutsideCost } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { baseName, formatCost, formatNumber } from '../render/format';

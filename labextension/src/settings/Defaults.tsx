@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { ConfigDefaultsResult, ConfigSetDefaultParams, DefaultName, DefaultSetting } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { useEnv } from '../view/common/env';

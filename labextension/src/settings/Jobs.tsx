@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { Job, JobsReadOutputResult, JobStatus } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { toPlainText } from '../render/format';

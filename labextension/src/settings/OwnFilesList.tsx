@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { Session } from '../chat/session';
 import { toPlainText } from '../render/format';
+import { createElement } from '../view/common/element';
 import { useEnv } from '../view/common/env';
 import { describeError } from '../view/common/error_text';
 import { TextWithCode } from '../view/common/TextWithCode';

@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { useEnv } from '../view/common/env';
 import { Markdown } from '../view/common/Markdown';
 

@@ -8,6 +8,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { ApprovalRule, ApprovalsAddParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';

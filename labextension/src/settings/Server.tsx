@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { ServerLogLine, ServerStatus, ServerTool, ToolServerUpdatedParams } from '../wire/protocol';
 import { toPlainText } from '../render/format';
 import { useEnv } from '../view/common/env';

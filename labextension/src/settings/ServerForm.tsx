@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { joinWords, parsePairs, splitWords } from './command_line';
 import { McpAddServerParams, ToolServerUpdatedParams } from '../wire/protocol';
 import { useEnv } from '../view/common/env';

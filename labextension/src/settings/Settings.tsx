@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { Session } from '../chat/session';
 import { Boundary } from '../view/common/Boundary';
+import { createElement } from '../view/common/element';
 import { Agents } from './Agents';
 import { Costs } from './Costs';
 import { Defaults } from './Defaults';

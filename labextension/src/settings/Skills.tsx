@@ -8,6 +8,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../view/common/element';
 import { SkillEntry } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { toExactText } from '../render/format';

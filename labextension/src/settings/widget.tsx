@@ -10,6 +10,7 @@ import * as React from 'react';
 import '../../style/settings.css';
 
 import type { AssistantPanel } from '../panel/panel';
+import { createElement } from '../view/common/element';
 import { Env, EnvProvider } from '../view/common/env';
 import { OwnFiles } from './own_files';
 import { isSection, Section, Settings } from './Settings';

@@ -19,6 +19,7 @@ import { listChatsOfOthers, listWaitingChats } from '../chat/waiting_chats';
 import { describeProgress } from '../chat/status_text';
 import { searchChats } from '../chats/search';
 import { Drafts, putBackMessage, startChat, UnsentMessage } from '../chat/drafts';
+import { createElement } from './common/element';
 import { FirstSteps } from './first_run/first_steps';
 import { fetchOlderPage } from '../chat/fetch_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';

@@ -12,6 +12,7 @@ import { Excerpts, filterChats, markWords } from '../chats/search';
 import { ChatGroup, ChatState, getChatState, groupChats, Grouping, PINNED } from '../chats/groups';
 import { ChatId, ChatSummary } from '../wire/protocol';
 import { baseName, toPlainText } from '../render/format';
+import { createElement } from './common/element';
 import { useEnv, usePreferences } from './common/env';
 import { Icon, IconButton } from './common/Icon';
 import { useMayApprove, useMayAsk } from './common/rights';

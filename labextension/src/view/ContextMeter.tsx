@@ -12,6 +12,7 @@ import * as React from 'react';
 import { ContextBreakdown, UsageContent } from '../wire/protocol';
 import type { Estimate } from '../chat/estimates';
 import { formatCount } from '../render/format';
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 import { IconButton } from './common/Icon';
 import { usePopup } from './common/popup';

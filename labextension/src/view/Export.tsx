@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { Choices } from './common/Choices';
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 
 interface Props {

@@ -6,6 +6,7 @@
 
 import * as React from 'react';
 
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 
 /** The instructions of one notebook: what the assistant should know or do in its chats. */

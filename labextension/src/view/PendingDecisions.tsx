@@ -11,6 +11,7 @@ import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { State } from '../chat/state';
 import { describeForScreenReader } from './announcement';
+import { createElement } from './common/element';
 import { DecisionActions } from './tools/Approval';
 import { ApproveAll, approveShownCalls } from './tools/ApproveAll';
 import { listWaitingCalls } from './tools/decision_keys';

@@ -10,6 +10,7 @@ import { UsageContent } from '../wire/protocol';
 import type { Estimate } from '../chat/estimates';
 import { Connection } from '../chat/state';
 import { formatCount, formatCost, formatNumber } from '../render/format';
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 import { ContextMeter } from './ContextMeter';
 

@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { HeldSettings, UntrustedSettingsParams } from '../wire/protocol';
 import { toExactText } from '../render/format';
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 import { Icon } from './common/Icon';
 

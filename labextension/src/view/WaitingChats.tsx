@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { ChatId, ChatSummary } from '../wire/protocol';
 import { baseName, toExactText, toPlainText } from '../render/format';
+import { createElement } from './common/element';
 import { useEnv } from './common/env';
 import { Icon } from './common/Icon';
 

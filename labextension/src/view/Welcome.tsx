@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from './common/element';
 import { FirstSteps, KeyResult, needsFirstRun } from './first_run/first_steps';
 import { ProviderStatus } from '../wire/protocol';
 import { useEnv } from './common/env';

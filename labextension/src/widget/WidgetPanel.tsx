@@ -10,6 +10,7 @@ import { copyText, describeCopyFailure } from '../render/copy_text';
 import { Drafts } from '../chat/drafts';
 import { Session } from '../chat/session';
 import { App, Surroundings } from '../view/App';
+import { createElement } from '../view/common/element';
 import { Env, EnvProvider } from '../view/common/env';
 import { InstructionsSource } from '../view/Instructions';
 

@@ -7,10 +7,10 @@
  * `index.tsx`.
  */
 
-import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Session } from '../chat/session';
+import { createElement } from '../view/common/element';
 import { PendingDecisions } from '../view/PendingDecisions';
 import { Env, EnvProvider } from '../view/common/env';
 import { openChannel } from './channel';

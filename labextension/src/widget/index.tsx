@@ -9,7 +9,6 @@
  * `channel.ts`.
  */
 
-import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 
 import '../../style/panel.css';
@@ -19,6 +18,7 @@ import './widget.css';
 import { Drafts } from '../chat/drafts';
 import { TabStorage } from '../chat/tab_storage';
 import { fetchWholeOutput } from '../chat/tool_output';
+import { createElement } from '../view/common/element';
 import { ChatId } from '../wire/protocol';
 import { Session } from '../chat/session';
 import { Surroundings } from '../view/App';

@@ -2,11 +2,11 @@
 
 import { YNotebook } from '@jupyter/ydoc';
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { writeInstructions, readInstructions, isTrusted } from '../../src/notebook/instructions';
+import { createElement } from '../../src/view/common/element';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { NotebookInstructions, InstructionsEditor } from '../../src/view/Instructions';
 

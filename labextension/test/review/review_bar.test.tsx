@@ -1,11 +1,11 @@
 /** The bar of a notebook with undecided changes: what it shows. */
 
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { ReviewBar, ReviewCounts } from '../../src/review/ReviewBar';
+import { createElement } from '../../src/view/common/element';
 
 const nothing = (): void => undefined;
 

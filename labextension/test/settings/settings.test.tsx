@@ -10,6 +10,7 @@ import { expect, test } from 'vitest';
 import { ApprovalRules, makeCallKey } from '../../src/chat/approval_rules';
 import { addContent, ToolBlock } from '../../src/chat/blocks';
 import { joinWords, parsePairs, splitWords } from '../../src/settings/command_line';
+import { createElement } from '../../src/view/common/element';
 import { DEFAULTS, readPreferences } from '../../src/view/common/preferences';
 import {
   AgentEntry,

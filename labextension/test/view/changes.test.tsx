@@ -1,12 +1,12 @@
 /** Changes of the assistant: what is requested from the server, and what the panel shows. */
 
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { keepChanges, loadChanges, undoChanges } from '../../src/chat/changes';
 import { Change } from '../../src/chat/types';
+import { createElement } from '../../src/view/common/element';
 import { ClientMethods, ServerMethods } from '../../src/wire/protocol';
 import { Peer } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';

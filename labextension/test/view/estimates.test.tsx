@@ -1,12 +1,12 @@
 /** Estimates of a prompt: what is requested from the server, and what the panel shows. */
 
 import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
 import { estimatePrompt, Estimate, estimateWithRequest } from '../../src/chat/estimates';
 import { fetchWholeOutput } from '../../src/chat/tool_output';
+import { createElement } from '../../src/view/common/element';
 import { ChatContext, ClientMethods, ServerMethods } from '../../src/wire/protocol';
 import { Code, Peer, RpcError } from '../../src/wire/rpc';
 import { Session } from '../../src/chat/session';

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 
 import { Block, ToolBlock } from '../../src/chat/blocks';
 import type { Change } from '../../src/chat/types';
+import { createElement } from '../../src/view/common/element';
 import {
   AgentOption,
   ChatSummary,

@@ -1,10 +1,10 @@
 /** The card of a cell: what the kernel sends to it, what it shows, and what it sends back for a decision. */
 
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test, vi } from 'vitest';
 
 import { Session } from '../../src/chat/session';
+import { createElement } from '../../src/view/common/element';
 import { PendingDecisions } from '../../src/view/PendingDecisions';
 import { EnvProvider } from '../../src/view/common/env';
 import { createCardSession } from '../../src/widget/card';

@@ -1,9 +1,9 @@
 /** The widget's end of the comm, which pages share, and the note about a kernel that does not answer. */
 
-import * as React from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 
+import { createElement } from '../../src/view/common/element';
 import { LinkError } from '../../src/wire/rpc';
 import { openChannel } from '../../src/widget/channel';
 import { WidgetModel } from '../../src/widget/anywidget_types';

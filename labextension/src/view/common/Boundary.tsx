@@ -6,6 +6,8 @@
 
 import * as React from 'react';
 
+import { createElement } from './element';
+
 interface Props {
   /** The text that is shown in place of the broken view. */
   readonly fallback: string;

@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from './element';
 import { useEnv } from './env';
 
 interface Props<T> {

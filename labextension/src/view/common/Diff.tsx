@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import { DiffKind, DiffLine, parseCellDiff, parseDiff } from '../../render/unified_diff';
 import { toExactText } from '../../render/format';
+import { createElement } from './element';
 import { useEnv } from './env';
 
 /** The most lines that are drawn at once. More would make the page slow. */

@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { splitAtEmptyLines, toExactText } from '../../render/format';
+import { createElement } from './element';
 import { useEnv } from './env';
 
 /** The text, for an element that keeps spaces and line breaks. */

@@ -6,6 +6,8 @@
 
 import * as React from 'react';
 
+import { createElement } from './element';
+
 /** An arrow that points upwards. */
 const UP = 'M8 13V3.5M3.8 7.5 8 3.3l4.2 4.2';
 

@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { toPlainText } from '../../render/format';
+import { createElement } from './element';
 import { useEnv } from './env';
 import { ExactText } from './ExactText';
 

@@ -9,6 +9,7 @@ import * as React from 'react';
 
 import { toPlainText } from '../../render/format';
 import { splitLines, splitSegments } from '../../render/markdown_segments';
+import { createElement } from './element';
 import { useEnv } from './env';
 import { LongText } from './LongText';
 

@@ -10,6 +10,7 @@ import type { Session } from '../../chat/session';
 import type { Message, State } from '../../chat/state';
 import type { DeletedChat } from '../../chat/types';
 import { toPlainText } from '../../render/format';
+import { createElement } from './element';
 import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 import { TextWithCode } from './TextWithCode';

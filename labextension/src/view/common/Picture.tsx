@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { ImageContent } from '../../wire/protocol';
+import { createElement } from './element';
 import { useEnv } from './env';
 
 /** Matches the types of images that an `img` element draws without running code. */

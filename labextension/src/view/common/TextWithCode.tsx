@@ -5,6 +5,8 @@
 
 import * as React from 'react';
 
+import { createElement } from './element';
+
 /** Matches a piece of code with its backticks. */
 const CODE = /(`[^`\n]+`)/;
 

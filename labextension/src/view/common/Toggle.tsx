@@ -6,6 +6,8 @@
 
 import * as React from 'react';
 
+import { createElement } from './element';
+
 interface Props {
   readonly open: boolean;
   readonly onClick: () => void;

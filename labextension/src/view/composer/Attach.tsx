@@ -7,6 +7,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { usePopup } from '../common/popup';

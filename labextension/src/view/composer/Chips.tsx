@@ -10,6 +10,7 @@ import * as React from 'react';
 import { createContextKey, describeContext } from '../../mentions/mentions';
 
 import { ChatContext } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { getKindIcon } from './Completion';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';

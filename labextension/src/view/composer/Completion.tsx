@@ -13,6 +13,7 @@ import { narrowCommands } from '../../chat/command_names';
 import { Mention } from '../../mentions/mentions';
 import { Suggestion, Suggestions } from '../../chat/suggestions';
 import { Trigger, findTrigger } from '../../mentions/completion_trigger';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { Icon, IconName } from '../common/Icon';
 

@@ -20,6 +20,7 @@ import { addContexts, chooseWord, createContextKey, findMentions, pickMentioned 
 import { Suggestion, Suggestions } from '../../chat/suggestions';
 import { ChatContext } from '../../wire/protocol';
 import { findTypedMention, Trigger } from '../../mentions/completion_trigger';
+import { createElement } from '../common/element';
 import { Attach } from './Attach';
 import { useLabDrop } from './lab_drop';
 import { EditorPlace, Chips } from './Chips';

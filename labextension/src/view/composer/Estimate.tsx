@@ -10,6 +10,7 @@ import * as React from 'react';
 import type { Estimate } from '../../chat/estimates';
 import { ChatContext } from '../../wire/protocol';
 import { formatCount, formatCost } from '../../render/format';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { LongText } from '../common/LongText';

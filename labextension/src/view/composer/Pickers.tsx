@@ -10,6 +10,7 @@ import * as React from 'react';
 
 import { Selection } from '../../chat/state';
 import { AgentOption } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 
 /** Names the pickers that other parts of the panel can open. */

@@ -14,6 +14,7 @@ import * as React from 'react';
 
 import { findDeletion, keepOutside, TextRange } from '../../mentions/caret';
 import { cutText, Mention, nameMention } from '../../mentions/mentions';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 
 /** All other attributes go to the textarea. */

@@ -8,6 +8,7 @@
 
 import * as React from 'react';
 
+import { createElement } from '../common/element';
 import { FirstSteps, guessProvider, KeyResult, listKeyProviders, listSignInProviders } from './first_steps';
 import { formatCount } from '../../render/format';
 import { BundledModel, ProviderStatus } from '../../wire/protocol';

@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { LoginField, LoginStep, ProviderStatus } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { describeError } from '../common/error_text';
 import { TextWithCode } from '../common/TextWithCode';

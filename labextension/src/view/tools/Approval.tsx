@@ -11,6 +11,7 @@ import * as React from 'react';
 import { makeCallKey } from '../../chat/approval_rules';
 import type { PartCount } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { RuleForm } from './RuleProposal';
 import { useEnv } from '../common/env';
 import { Rights } from '../common/rights';

@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { Session } from '../../chat/session';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { Rights } from '../common/rights';
 import { CallInChat, DECISION_KEYS, NextDecision, selectUnchangedCalls } from './decision_keys';

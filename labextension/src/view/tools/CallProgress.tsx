@@ -8,6 +8,7 @@ import * as React from 'react';
 
 import { ToolBlock } from '../../chat/blocks';
 import { toPlainText } from '../../render/format';
+import { createElement } from '../common/element';
 import { DecisionActions } from './Approval';
 import { useEnv } from '../common/env';
 import { useMayAsk } from '../common/rights';

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { ApprovalRules, makeCallKey } from '../../chat/approval_rules';
 import { ApprovalsProposeResult, ChatId, RulePlace, RuleText } from '../../wire/protocol';
 import { toExactText } from '../../render/format';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { describeError } from '../common/error_text';
 

@@ -11,6 +11,7 @@ import * as React from 'react';
 import { makeCallKey } from '../../chat/approval_rules';
 import { countParts, ToolBlock, ToolStatus } from '../../chat/blocks';
 import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
+import { createElement } from '../common/element';
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, draftReasons, DecisionActions } from './Approval';
 import { useEnv } from '../common/env';

@@ -12,6 +12,7 @@ import { RunCellsDetails, SandboxState, ShellCommandDetails } from '../../wire/p
 import { formatCount, toExactText } from '../../render/format';
 import { formatJson, repeatsText } from '../../render/json_results';
 import { Diff } from '../common/Diff';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { ExactText } from '../common/ExactText';
 import { LongText } from '../common/LongText';

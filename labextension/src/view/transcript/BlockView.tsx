@@ -11,6 +11,7 @@ import { Block, HookBlock, ReasonBlock } from '../../chat/blocks';
 import { ChatId } from '../../wire/protocol';
 import { Transcript } from '../../chat/state';
 import { formatDuration, toPlainText } from '../../render/format';
+import { createElement } from '../common/element';
 import { DecisionActions } from '../tools/Approval';
 import { Boundary } from '../common/Boundary';
 import { useEnv } from '../common/env';

@@ -11,6 +11,7 @@ import * as React from 'react';
 import { Change } from '../../chat/types';
 import { baseName, toPlainText } from '../../render/format';
 import { Diff } from '../common/Diff';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 import { useMayAsk } from '../common/rights';

@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { copyText, describeCopyFailure } from '../../render/copy_text';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 

@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { FailureBlock } from '../../chat/blocks';
+import { createElement } from '../common/element';
 import { findSettingsSection, listRemedies, Remedy } from './remedies';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';

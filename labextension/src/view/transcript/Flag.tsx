@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { toPlainText } from '../../render/format';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { Icon, IconButton } from '../common/Icon';
 import { useMayAsk } from '../common/rights';

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { cutText, findMentions, nameMention, readField } from '../../mentions/mentions';
 import { toPlainText } from '../../render/format';
 import { ChatContext } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 
 interface Props {

@@ -8,6 +8,7 @@
 import * as React from 'react';
 
 import { ChatContext } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { TextWithMentions } from './Mention';
 

@@ -9,6 +9,7 @@ import * as React from 'react';
 import { ChatAskQuestionResult } from '../../wire/protocol';
 import { Question as OpenQuestion } from '../../chat/state';
 import { toExactText } from '../../render/format';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 
 interface Props {

@@ -7,6 +7,7 @@
 import * as React from 'react';
 
 import { AnswerRating } from '../../wire/protocol';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { IconButton } from '../common/Icon';
 import { useMayAsk } from '../common/rights';

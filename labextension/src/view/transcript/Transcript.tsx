@@ -12,6 +12,7 @@ import * as React from 'react';
 import { Block, Blocks } from '../../chat/blocks';
 import { Change } from '../../chat/types';
 import { Transcript as TranscriptState } from '../../chat/state';
+import { createElement } from '../common/element';
 import { collectAnswer, findMessage, listAnswerEnds } from './answers';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';

@@ -10,6 +10,7 @@ import * as React from 'react';
 import { Extent } from '../../chat/rollback';
 import { UserBlock } from '../../chat/blocks';
 import { Choices } from '../common/Choices';
+import { createElement } from '../common/element';
 import { useEnv } from '../common/env';
 import { FlagForm } from './Flag';
 import { IconButton } from '../common/Icon';
