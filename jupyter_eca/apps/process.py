@@ -111,15 +111,14 @@ async def run_host(
 
 class ProcessDoor:
     """Implements `Door` for a process with one client: it gives the host to the client's session, and decides what the
-    client may do. The host is made when the client sends `initialize`, for the folders and options in that request. The
-    attributes are explained in `fronts/eca/door.py`."""
+    client may do. The host is made when the client sends `initialize`, for the folders and options in that request."""
 
     # The only client of the process belongs to its user, so it may see and do everything.
     sees_all_chats = True
     access = FULL_ACCESS
     may_trust_folders = True
     # Events say who has caused them.
-    names_people = True
+    sends_user_names = True
     # The workspace has the folders that the client names in `initialize`.
     client_chooses_folders = True
     # Opens pages for a sign-in in the user's browser, which is on this machine.

@@ -35,14 +35,16 @@ def find_blocker(calls: Sequence[ToolCall], call: ToolCall) -> ToolCall | None:
     if call.outside:
         return None
     before = reversed(calls[: _find_index(calls, call)])
-    return next((other for other in before if not other.has_ended and not (other.only_reads and call.only_reads)), None)
+    return next(
+        (other for other in before if not other.has_ended and not (other.is_read_only and call.is_read_only)), None
+    )
 
 
 def follows_failed_change(calls: Sequence[ToolCall], call: ToolCall) -> bool:
     """Return whether an earlier call that changes something has not done all that the model wanted, see
     `ToolCall.ended_incomplete`."""
     return not call.outside and any(
-        other.ended_incomplete and not other.only_reads for other in calls[: _find_index(calls, call)]
+        other.ended_incomplete and not other.is_read_only for other in calls[: _find_index(calls, call)]
     )
 
 

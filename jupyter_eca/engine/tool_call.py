@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic_core import from_json
 
 from jupyter_eca.engine.approval.policy import CallAdjustment
-from jupyter_eca.engine.approval.shell_parser import only_reads
+from jupyter_eca.engine.approval.shell_parser import certainly_changes_nothing
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.engine.table import Table
 from jupyter_eca.protocol.changes import ReviewTime
@@ -188,7 +188,7 @@ class ToolCall:
         return isinstance(self.details, FileChangeDetails) and bool(self.details.left_out)
 
     @property
-    def only_reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it is certain that the call changes nothing. It is not certain if there is no such tool.
 
         A shell command also counts as a read if all programs in it only read files. An example is `grep`. Its exit code
@@ -200,21 +200,21 @@ class ToolCall:
             return True
         command = self.arguments.get("command") if self.tool.approval_covers is ApprovalCoverage.COMMANDS else None
         runs_program = self.targets is not None and bool(self.targets.git_program)
-        return isinstance(command, str) and only_reads(command) and not runs_program
+        return isinstance(command, str) and certainly_changes_nothing(command) and not runs_program
 
     @property
     def is_allowed_when_planning(self) -> bool:
         """Whether the call may run in plan mode: its tool changes nothing, as far as the tool's server says, or it
-        gives a task to an agent that changes nothing. In contrast to `only_reads`, a shell command
+        gives a task to an agent that changes nothing. In contrast to `is_read_only`, a shell command
         never counts, whatever programs it runs."""
         tool = self.tool
-        return tool is not None and (tool.only_reads or self.arguments.get("agent") in tool.reading_agents)
+        return tool is not None and (tool.read_only_hint or self.arguments.get("agent") in tool.reading_agents)
 
     @property
     def loads(self) -> str:
         """What a page would load from elsewhere as soon as it shows the cells that the call changes, in words; "" for
         nothing. An example is an image in a Markdown cell."""
-        if isinstance(self.details, FileChangeDetails) and not self.only_reads:
+        if isinstance(self.details, FileChangeDetails) and not self.is_read_only:
             return self.details.loads or ""
         return ""
 

@@ -136,7 +136,7 @@ def _reach_verdict(
 def _reach_final_verdict(state: ChatState, call: ToolCall, tool: ToolSpec) -> Verdict:
     """Return the verdict on a call with its final arguments, by the current rules, approvals and hooks."""
     # A call that only reads cannot run edited code, so it may run before edits are reviewed.
-    unseen_path = "" if call.only_reads else _find_unseen_path(state, call)
+    unseen_path = "" if call.is_read_only else _find_unseen_path(state, call)
     verdict = _reach_verdict(
         state,
         tool,

@@ -44,11 +44,11 @@ class ClientAccess:
     """The user of the client, on a server that tells its users apart."""
 
     may_ask: bool = field(init=False)
-    """Whether the client may ask."""
+    """Whether the client may prompt."""
 
     may_approve: bool = field(init=False)
     """Whether the client may approve. Code in a kernel can find the token of the server. So a client that shows only
-    this token may be code that a model wrote. It may ask, but not approve."""
+    this token may be code that a model wrote. It may prompt, but not approve."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "may_ask", self.level >= AccessLevel.ASK)

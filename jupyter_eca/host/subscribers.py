@@ -85,7 +85,7 @@ class Subscriber(Protocol):
         """Send a notice to the client, after the events that were shown before. This must not wait, see `show`."""
         ...
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Send a chat from its beginning, in place of all its events that were sent. This must not wait, see `show`."""
         ...
 
@@ -200,11 +200,11 @@ class Subscribers:
             self._warned.add(message)
             self.message(MessageType.WARNING, f"{place}{message}")
 
-    def show_anew(self, chat: str) -> None:
+    def reload_chat(self, chat: str) -> None:
         """Send a chat from its beginning to the clients that see it."""
         for subscriber in self.list_subscribed(chat):
             with _report_failure():
-                subscriber.show_anew(ChatReload(chat))
+                subscriber.reload_chat(ChatReload(chat))
 
     async def ask(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask all clients that can answer in a chat, and return the first answer.

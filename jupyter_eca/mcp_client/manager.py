@@ -566,7 +566,7 @@ def _drop_unchanged(fields: dict[str, Any], info: ToolServerUpdatedParams) -> di
 
     Raises: McpRefusal when a field with a hidden secret was changed, because the secret would be lost.
     """
-    shown = info.wire()
+    shown = info.as_json_object()
     changed = {name: value for name, value in fields.items() if name not in shown or shown[name] != value}
     if any(HIDDEN in str(shown.get(name)) and HIDDEN in str(value) for name, value in changed.items()):
         raise McpRefusal("invalid-server", f"{HIDDEN} stands for a secret. Write it as ${{env:NAME}} instead.")

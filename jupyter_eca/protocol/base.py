@@ -103,7 +103,7 @@ class Model(BaseModel):
         """Replace half surrogates in the data before it is parsed."""
         return replace_half_surrogates(data) if isinstance(data, dict) else data
 
-    def wire(self) -> dict[str, object]:
+    def as_json_object(self) -> dict[str, object]:
         """Return the model as data for JSON. Fields that are None are left out: for ECA, absent means "unchanged"."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 

@@ -4,9 +4,9 @@ It must not know any message itself: `methods` has the table, `field_docs` reads
 
 `python -m jupyter_eca.protocol.typescript [--check] FILE` writes the file, or reports whether the file is up to date.
 
-No field can be `null` in these types: both of our ends leave a field out when it is None (`Model.wire`). The sender
-decides which fields are optional: a client may leave out a field with a default, while the server always sends it. The
-layout is Prettier's, so that the linter needs no exception for a generated file.
+No field can be `null` in these types: both of our ends leave a field out when it is None (`Model.as_json_object`). The
+sender decides which fields are optional: a client may leave out a field with a default, while the server always sends
+it. The layout is Prettier's, so that the linter needs no exception for a generated file.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class EcaClient:
 
         Raises: RemoteError when the answer is an error, when the answer has the wrong shape, or when the server leaves.
         """
-        answer = await self._peer.request(method, params.wire())
+        answer = await self._peer.request(method, params.as_json_object())
         try:
             return result.model_validate(answer or {})
         except ValidationError as error:
@@ -188,7 +188,7 @@ class EcaClient:
 
     async def notify(self, method: str, params: Model) -> None:
         """Send a notification."""
-        await self._peer.notify(method, params.wire())
+        await self._peer.notify(method, params.as_json_object())
 
     async def ask(
         self,
@@ -345,16 +345,16 @@ class EcaClient:
         """Answer a request of the server, with the kernel, the lent functions or the user's answer."""
         if method == "chat/askQuestion" and self._answer_questions is not None:
             asking = question.ChatAskQuestionParams.model_validate(params)
-            return (await self._answer_questions(asking)).wire()
+            return (await self._answer_questions(asking)).as_json_object()
         if method == "tool/call" and self._tool_lender is not None:
             call = tool.ToolCallParams.model_validate(params)
-            return (await self._tool_lender.call(call.name, call.arguments)).wire()
+            return (await self._tool_lender.call(call.name, call.arguments)).as_json_object()
         if self._kernel is None or method not in {"kernel/execute", "kernel/variables"}:
             raise RemoteError(f"this client does not answer the request {method!r}", ErrorCode.METHOD_NOT_FOUND)
         match METHODS[method].parse(params):
             case notebook.KernelExecuteParams(code=code):
-                return (await self._kernel.execute(code)).wire()
+                return (await self._kernel.execute(code)).as_json_object()
             case notebook.KernelVariablesParams(names=names):
-                return (await self._kernel.variables(names)).wire()
+                return (await self._kernel.variables(names)).as_json_object()
             case _:
                 raise RemoteError("a kernel does not answer this request", ErrorCode.INVALID_PARAMS)

@@ -32,8 +32,8 @@ each of them (`tests/workspace/notebooks/test_contract.py`):
 
 A worked example. The notebook `analysis.ipynb` is open in JupyterLab. Its third cell has the id "c3" and the source
 `x = 1`. The model calls the tool `notebook_change` with an edit of the cell "c3" to `x = 2`. The tool
-(`plugins/tools/cell_edits.py`) takes four steps. In them, `notebooks` is the port `Notebooks`, `keeper` is the port
-`Checkpointer`, and `chat` is the id of the chat:
+(`plugins/tools/cell_edits.py`) takes four steps. In them, `notebooks` is the port `Notebooks`, `checkpointer` is the
+port `Checkpointer`, and `chat` is the id of the chat:
 
     # 1. Read the notebook. The page answers, so this is what the user sees.
     before = await notebooks.read("analysis.ipynb")
@@ -41,13 +41,13 @@ A worked example. The notebook `analysis.ipynb` is open in JupyterLab. Its third
 
     # 2. Save a checkpoint: the change that takes this one back, and the source that the cell is about to get.
     undo = PutCell(index=2, cell=before.cell("c3"), was="x = 2")
-    number = await keeper.keep_cells("analysis.ipynb", (undo,), {"c3": "x = 2"})
+    number = await checkpointer.keep_cells("analysis.ipynb", (undo,), {"c3": "x = 2"})
 
     # 3. Make the change. The page compares the cell with `was`, changes it, and sends the notebook back.
     after = await notebooks.edit(chat, "analysis.ipynb", (change,))
 
     # 4. Correct the checkpoint: store the source that the cell really has now.
-    await keeper.record_sources(number, {"c3": after.cell("c3").source})
+    await checkpointer.record_sources(number, {"c3": after.cell("c3").source})
 
 In most cases, `after` has the source `x = 2`, and the tool tells the model that the cell was edited. Two other cases
 show why the promises matter:

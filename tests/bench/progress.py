@@ -39,7 +39,7 @@ async def figures() -> list[Figure]:
                 watched.append(await _watched(kernel, notices))
         finally:
             await kernel.close()
-    size = sum(len(str(notice.params.wire())) for notice in notices)
+    size = sum(len(str(notice.params.as_json_object())) for notice in notices)
     said = f"{len(notices)} notices of {size / 1000:.0f} kB in all; unwatched {list_of(plain, 's')} of CPU"
     return [
         Figure(f"a cell that prints {LINES} lines, watched", ratios(watched, plain), "x", 1.5, said),

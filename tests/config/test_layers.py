@@ -259,7 +259,13 @@ def test_a_key_is_in_no_form_of_the_configuration(home: Path) -> None:
     provider = config.providers["a"]
     assert provider.key is not None
     assert provider.key.get_secret_value() == KEY
-    forms = [str(config), repr(config), str(config.model_dump()), config.model_dump_json(), str(config.wire())]
+    forms = [
+        str(config),
+        repr(config),
+        str(config.model_dump()),
+        config.model_dump_json(),
+        str(config.as_json_object()),
+    ]
     forms += [str(provider), repr(provider), str(provider.key), repr(provider.key), str(provider.model_dump())]
     assert [form for form in forms if KEY in form] == []
 

@@ -62,7 +62,7 @@ def test_each_example_in_the_page_is_read_whole_and_without_a_warning(example: s
     (tmp_path / ".netrc").write_text("machine models.example.org login me password no-key-at-all\n")
     config = read_config((), home=tmp_path, environment={"HOME": str(tmp_path), "MY_KEY": "none", "DOCS_TOKEN": "none"})
     assert not config.warnings
-    assert not unread(cast("dict[str, Any]", json5.loads(example)), config.wire())  # pyright: ignore[reportUnknownMemberType]  # untyped library
+    assert not unread(cast("dict[str, Any]", json5.loads(example)), config.as_json_object())  # pyright: ignore[reportUnknownMemberType]  # untyped library
     assert not hooks.parse_hooks(config.hooks)[1]
 
 

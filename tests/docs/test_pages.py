@@ -96,7 +96,7 @@ def test_code_in_a_page_is_python_and_its_configuration_is_read(path: Path) -> N
             compile(body, path.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT)
     for _, body in blocks(path.read_text(), "jsonc"):
         written = cast("dict[str, Any]", json5.loads(body))  # pyright: ignore[reportUnknownMemberType]  # untyped library
-        assert written.keys() <= Config.model_validate(written).wire().keys()
+        assert written.keys() <= Config.model_validate(written).as_json_object().keys()
 
 
 def test_each_command_option_and_word_is_in_the_reference() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event, Outcome
 
 RAN = ["toolCallPrepare", "toolCallRun", "toolCallRunning", "toolCalled"]
-LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", only_reads=True)
+LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", read_only_hint=True)
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
 TOOLS = (LOOK, ACT, FAR)

@@ -158,7 +158,7 @@ SHELL = ToolSpec("shell_command", "", {}, approval_covers=ApprovalCoverage.COMMA
 WRITE = ToolSpec("write_file", "", {}, approval_covers=ApprovalCoverage.FOLDER, paths=("path",))
 MOVE = ToolSpec("move_file", "", {}, approval_covers=ApprovalCoverage.FOLDER, paths=("source", "destination"))
 RUN = ToolSpec("run_code", "", {}, approval_covers=ApprovalCoverage.NOTEBOOK, code=("code",))
-READ = ToolSpec("read_file", "", {}, paths=("path",), only_reads=True)
+READ = ToolSpec("read_file", "", {}, paths=("path",), read_only_hint=True)
 
 
 def remember(tool: ToolSpec, *calls: dict[str, Any], notebook: str = "") -> frozenset[ApprovalScope]:
@@ -351,7 +351,7 @@ PROTECTED = [
     (WRITE, {"path": ".eca./config.json"}),
     (MOVE, {"source": "x", "destination": ".eca/config.json"}),
     (MOVE, {"source": ".eca", "destination": "x"}),
-    (replace(THEIRS, only_reads=True), {"anything": {"deep": [".eca/config.json"]}}),
+    (replace(THEIRS, read_only_hint=True), {"anything": {"deep": [".eca/config.json"]}}),
     (THEIRS, {"uri": "file:///srv/demo/%2Eeca/config.json"}),
     (RUN, {"code": "open('.eca/config.json', 'w').write('{}')"}),
     (RUN, {"code": "Path('~/.config/eca').expanduser()"}),

@@ -328,8 +328,8 @@ def test_a_change_never_runs_beside_another_call_nor_behind_one_that_came_to_not
         before = walk.state.calls[:at]
         if call.started_at:
             assert call.status in started
-            assert all(other.has_ended for other in before if not (other.only_reads and call.only_reads))
-            assert not any(other.ended_incomplete for other in before if not other.only_reads)
+            assert all(other.has_ended for other in before if not (other.is_read_only and call.is_read_only))
+            assert not any(other.ended_incomplete for other in before if not other.is_read_only)
 
 
 @given(walks)

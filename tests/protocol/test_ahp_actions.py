@@ -37,7 +37,7 @@ def test_notes_are_written_after_actions_that_exist() -> None:
 def test_an_action_is_written_with_its_type_first_and_without_absent_fields() -> None:
     part = content.ContentPart(uri="eca:/c/1", content_type="image/png", size_hint=3)
     added = actions.PartAdded(session="eca:/c", turn_id="t", part=part)
-    assert json.dumps(added.wire()) == json.dumps(
+    assert json.dumps(added.as_json_object()) == json.dumps(
         {
             "type": "session/responsePart",
             "session": "eca:/c",
@@ -45,4 +45,7 @@ def test_an_action_is_written_with_its_type_first_and_without_absent_fields() ->
             "part": {"kind": "contentRef", "uri": "eca:/c/1", "contentType": "image/png", "sizeHint": 3},
         }
     )
-    assert actions.ActivityChanged(session="eca:/c").wire() == {"type": "session/activityChanged", "session": "eca:/c"}
+    assert actions.ActivityChanged(session="eca:/c").as_json_object() == {
+        "type": "session/activityChanged",
+        "session": "eca:/c",
+    }

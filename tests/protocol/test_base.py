@@ -44,4 +44,4 @@ def test_unknown_fields_of_a_newer_peer_are_ignored() -> None:
 
 @pytest.mark.parametrize("params", [None, [], {}])
 def test_no_parameters_are_written_in_three_ways(params: object) -> None:
-    assert METHODS["initialized"].parse(params).wire() == {}
+    assert METHODS["initialized"].parse(params).as_json_object() == {}

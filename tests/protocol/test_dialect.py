@@ -38,7 +38,7 @@ def list_fixtures(sender: str, part: str) -> list[str]:
 def test_a_notification_is_said_in_the_clients_words(name: str) -> None:
     spoken, row = read_fixture(name)
     assert (
-        dialect.translate_notification(spoken, row.name, row.parse(MESSAGES[name]["ours"]).wire())
+        dialect.translate_notification(spoken, row.name, row.parse(MESSAGES[name]["ours"]).as_json_object())
         == MESSAGES[name]["params"]
     )
 
@@ -47,7 +47,7 @@ def test_a_notification_is_said_in_the_clients_words(name: str) -> None:
 def test_a_request_is_answered_in_the_clients_words(name: str) -> None:
     (spoken, row), ours = read_fixture(name), MESSAGES[name]["ours"]
     assert row.result is not None
-    wire = None if ours is None else row.result.model_validate(ours).wire()
+    wire = None if ours is None else row.result.model_validate(ours).as_json_object()
     assert dialect.translate_result(spoken, row.name, wire) == MESSAGES[name]["result"]
 
 

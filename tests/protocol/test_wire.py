@@ -48,7 +48,7 @@ def test_a_message_survives_its_model(name: str) -> None:
 @pytest.mark.parametrize("name", SENT_BY_SERVER)
 def test_a_message_of_the_server_is_what_our_server_writes(name: str) -> None:
     model, said = read(MESSAGES[name])
-    assert model.wire() == said
+    assert model.as_json_object() == said
 
 
 @pytest.mark.parametrize("name", MESSAGES)

@@ -48,7 +48,7 @@ def check_questions(there: World) -> None:
     acts = [fill_act(act, there.places()) for act in there.order.acts]
     assert [question.name for question in there.asked] == [act.tool for act in acts]
     for act, question in zip(acts, there.asked, strict=True):
-        card = json.dumps(question.wire(), ensure_ascii=False)
+        card = json.dumps(question.as_json_object(), ensure_ascii=False)
         assert [name for name in act.names if name not in card] == []
 
 

@@ -122,7 +122,7 @@ class TrustedPage(Page):
     async def _answer(self, method: str, params: Any) -> Any:
         if self.instructions and method == "notebook/list":
             info = NotebookInfo(path=BOOK, active=True, kernel_id="k", instructions=self.instructions)
-            return NotebookListResult(notebooks=(info,)).wire()
+            return NotebookListResult(notebooks=(info,)).as_json_object()
         return await super()._answer(method, params)
 
 
@@ -159,7 +159,9 @@ class World:
         if self.carrier.first:
             await answer(self.client, f"DO: {self.carrier.first}", choose, agent="fake")
         self.model.on_obeyed = self.remember
-        contexts = CONTEXTS.validate_python(_fill([one.wire() for one in self.carrier.contexts], self.words()))
+        contexts = CONTEXTS.validate_python(
+            _fill([one.as_json_object() for one in self.carrier.contexts], self.words())
+        )
         return await answer(self.client, self.carrier.prompt, choose, contexts=contexts, agent="code")
 
     def remember(self) -> None:
@@ -186,7 +188,7 @@ class World:
         for path in (self.root.parent / "data").rglob("trust.json"):
             found["trust"] = path.read_text()
         for path, cells in self.page.books.items():
-            found[f"cells {path}"] = json.dumps([cell.wire() for cell in cells])
+            found[f"cells {path}"] = json.dumps([cell.as_json_object() for cell in cells])
         if self.kernel.ran:
             found["kernel"] = str(self.kernel.ran)
         if self.watch.programs:
@@ -280,7 +282,7 @@ async def world(
             instructions=_fill(carrier.instructions, words),
         )
         kernel = Kernel(
-            table=tuple(type(one).model_validate(_fill(one.wire(), words)) for one in carrier.variables),
+            table=tuple(type(one).model_validate(_fill(one.as_json_object(), words)) for one in carrier.variables),
             output=_fill(carrier.ran, words),
         )
         watch = stack.enter_context(watching())
@@ -320,7 +322,7 @@ def _say(order: Order, places: dict[str, str]) -> list[ReplyPart]:
 
 
 def _fill_cells(carrier: Carrier, words: dict[str, str]) -> list[Any]:
-    return [type(cell).model_validate(_fill(cell.wire(), words)) for cell in carrier.cells]
+    return [type(cell).model_validate(_fill(cell.as_json_object(), words)) for cell in carrier.cells]
 
 
 def _uses_helper(order: Order, carrier: Carrier) -> bool:

@@ -469,7 +469,7 @@ class Conversation:
         for place, call in enumerate(self.state.calls):
             is_running = call.status in {ToolCallStatus.RUNNING, ToolCallStatus.STOPPING}
             assert is_running == (call.id in running)
-            if is_running and not call.only_reads:
+            if is_running and not call.is_read_only:
                 assert all(earlier.has_ended for earlier in self.state.calls[:place]), "a change runs beside a call"
             if call.status is ToolCallStatus.QUEUED:
                 assert any(not earlier.has_ended for earlier in self.state.calls[:place]), "nothing starts this call"

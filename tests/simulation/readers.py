@@ -41,7 +41,7 @@ def show_session(events: Sequence[Event]) -> Any:
     projection = SessionProjection("eca:/chat", lambda: state, ROOT, {}, lambda: "", lambda: LANGUAGES[ENGLISH])
     for event in events:
         for action in projection.project(event):
-            state = reduce_session(state, action.wire(), 0)
+            state = reduce_session(state, action.as_json_object(), 0)
     return state
 
 

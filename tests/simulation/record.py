@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.protocol.event import Event
 
-LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", only_reads=True)
-PEEK = ToolSpec("peek", "Look at something, says its server.", {}, server="away", origin=Origin.MCP, only_reads=True)
+LOOK = ToolSpec("look", "Look at something.", {}, summary="Looking at {what}", read_only_hint=True)
+PEEK = ToolSpec(
+    "peek", "Look at something, says its server.", {}, server="away", origin=Origin.MCP, read_only_hint=True
+)
 ACT = ToolSpec("act", "Do something.", {})
 FAR = ToolSpec("far", "Do something elsewhere.", {}, server="away", origin=Origin.MCP)
 TOOLS = (LOOK, PEEK, ACT, FAR)
@@ -208,7 +210,7 @@ class Record:
             case RunTool(call=id, arguments=arguments, tool=tool):
                 assert id not in self.ran, f"the call {id} runs twice"
                 assert id in self.approved | self.cleared, f"the call {id} runs without its approval"
-                assert tool.only_reads or not after.setup.plan_mode, f"the call {id} changes something in plan mode"
+                assert tool.read_only_hint or not after.setup.plan_mode, f"the call {id} changes something in plan mode"
                 shown = [event.content for event in self.events if isinstance(event.content, ToolCallRunContent)]
                 last = next(content for content in reversed(shown) if content.id == id)
                 assert (last.arguments, last.name) == (arguments, tool.name), "other arguments run than were shown"

@@ -57,7 +57,7 @@ class Notebook:
 class Door:
     opened: Host
     sees_all_chats: bool = True
-    names_people: bool = True
+    sends_user_names: bool = True
     client_chooses_folders: bool = True
     access: ClientAccess = FULL_ACCESS
     may_trust_folders: bool = True

@@ -94,7 +94,7 @@ def shown(received: list[ChatContentReceivedParams]) -> list[str]:
     """Without what is told apart by ids, how a call's arguments came, what decided that it may run, and what is not the
     answer's. Calls end in any order."""
     left_out = ProgressContent | UsageContent | MetadataContent | ToolCallPrepareContent
-    contents = [one.content.wire() for one in received if not isinstance(one.content, left_out)]
+    contents = [one.content.as_json_object() for one in received if not isinstance(one.content, left_out)]
     return sorted(
         str({name: one[name] for name in sorted(one.keys() - {"id", "contentId", "cause", "waitsFor"})})
         for one in contents

@@ -111,11 +111,11 @@ class Page:
             case wire.NotebookReadParams(path=path):
                 if self.hold_read is not None:
                     await self.hold_read.wait()
-                return self._document(path).wire()
+                return self._document(path).as_json_object()
             case wire.NotebookEditParams(path=path, changes=changes):
-                return self._edit(path, changes).wire()
+                return self._edit(path, changes).as_json_object()
             case wire.NotebookRunParams(path=path, cell_ids=ids, run_id=run):
-                return (await self._run(path, ids, run)).wire()
+                return (await self._run(path, ids, run)).as_json_object()
             case EditorGetDiagnosticsParams(uri=uri):
                 self.asked.append(uri)
                 return {"diagnostics": self.problems}
@@ -127,7 +127,7 @@ class Page:
                     wire.NotebookInfo(path=path, active=at == 0, kernel_id=self.kernel_ids.get(path))
                     for at, path in enumerate(self.books)
                 ]
-                return wire.NotebookListResult(notebooks=tuple(infos)).wire()
+                return wire.NotebookListResult(notebooks=tuple(infos)).as_json_object()
 
     def _document(self, path: str) -> wire.NotebookDocument:
         return wire.NotebookDocument(
@@ -148,7 +148,7 @@ class Page:
 
     async def _run(self, path: str, ids: Sequence[str], run: str) -> wire.NotebookRunResult:
         begun = wire.NotebookRunProgressParams(run_id=run, cell_id=ids[0], text="begun\n 10%\r 20%")
-        await self._peer.notify("notebook/runProgress", begun.wire())
+        await self._peer.notify("notebook/runProgress", begun.as_json_object())
         self.running.set()
         if self.hold is not None:
             try:

@@ -168,26 +168,28 @@ class EcaServer:
         self,
         link: Link,
         interrupt: Callable[[], Awaitable[None]] | None = None,
-        kernel: str | None = None,
+        kernel_id: str | None = None,
         origin: str | None = None,
-        chats: Callable[[], Awaitable[KernelChats]] | None = None,
+        find_chats: Callable[[], Awaitable[KernelChats]] | None = None,
         *,
         quiet: bool = False,
         access: ClientAccess = FULL_ACCESS,
     ) -> None:
-        """Serve a session over a link, until the session ends.
+        """Serve the session of one client over a link, until the session ends. `start_child` runs this as a task that
+        also ends with the server.
 
-        Three arguments are for a session of a kernel only: `interrupt()` interrupts the kernel, `kernel` is its id, and
-        `chats()` returns the chats of its notebook. The session sees no other chats. `origin` is the scheme, host and
-        port by which the user's browser reaches this server, or None if they are not known. `quiet`: the client gets
-        fewer messages, because it shows no panel. `access`: what the client may do.
+        Three arguments are for a client that is a kernel, and None for others: `interrupt()` interrupts the kernel,
+        `kernel_id` is Jupyter's id of it, and `find_chats()` returns the chats of its notebook, which are all that the
+        session sees. `origin` is the scheme, host and port by which the user's browser reaches this server, or None if
+        they are not known. `quiet`: the client gets fewer messages, because it shows no panel. `access`: what the
+        client may do.
         """
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.eca.session")
         from jupyter_eca.fronts.eca.session import EcaSession
 
         base = origin + self._serverapp.base_url if origin else self._serverapp.connection_url
-        notebook_chats = await chats() if chats is not None else None
-        door = ServerDoor(self, interrupt, kernel, base + CALLBACK, access=access)
+        notebook_chats = await find_chats() if find_chats is not None else None
+        door = ServerDoor(self, interrupt, kernel_id, base + CALLBACK, access=access)
         user = access.user.username if access.user else None
         self._session_counts[user] += 1
         try:
@@ -199,20 +201,6 @@ class EcaServer:
     def has_several_people(self) -> bool:
         """Whether pages of more than one known user are connected."""
         return sum(count > 0 for user, count in self._session_counts.items() if user is not None) > 1
-
-    def start(
-        self,
-        link: Link,
-        interrupt: Callable[[], Awaitable[None]] | None = None,
-        kernel: str | None = None,
-        origin: str | None = None,
-        chats: Callable[[], Awaitable[KernelChats]] | None = None,
-        *,
-        quiet: bool = False,
-        access: ClientAccess = FULL_ACCESS,
-    ) -> None:
-        """Serve a session as a task, until the session or the server ends. See `serve`."""
-        self.start_child(self.serve(link, interrupt, kernel, origin, chats, quiet=quiet, access=access))
 
     def start_child(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the coroutine `work` as a task, which is cancelled when the server ends."""
@@ -274,7 +262,7 @@ class ServerBrowser:
 
 class ServerDoor:
     """Implements `Door` for a session in this server: it gives the host to the session, and decides what its client may
-    do. The attributes are explained in `fronts/eca/door.py`."""
+    do."""
 
     def __init__(
         self,
@@ -290,17 +278,21 @@ class ServerDoor:
         the client may do."""
         self._eca_server = eca_server
         self._interrupt = interrupt
-        self.browser = ServerBrowser(eca_server, address)  # opens pages for a sign-in to another service
+        # Leads the user's browser through a sign-in to another service.
+        self.browser = ServerBrowser(eca_server, address)
         self.kernel_id = kernel_id
-        self.sees_all_chats = interrupt is None  # a kernel sees only the chats of its notebook
+        # A client that is a kernel sees only the chats of its notebook.
+        self.sees_all_chats = interrupt is None
         self.access = access
         # A session of a kernel must not trust a folder: code in the kernel could answer for the user.
         self.may_trust_folders = access.may_approve and interrupt is None
-        self.client_chooses_folders = False  # the folder of the Jupyter server is the only one
+        # The workspace is always the folder of the Jupyter server.
+        self.client_chooses_folders = False
 
     @property
-    def names_people(self) -> bool:
-        """Whether events sent to this client name the people who caused them."""
+    def sends_user_names(self) -> bool:
+        """Whether new events that this client gets contain the names of the users who caused them. A kernel gets names
+        only while several people use the server."""
         return self.sees_all_chats or self._eca_server.has_several_people
 
     async def get_host(self, params: InitializeParams) -> Host:  # noqa: ARG002  # all clients share one host, so none may configure it

@@ -63,7 +63,7 @@ class FileEventEmitter(SilentSubscriber):
         if notice.method == "jobs/updated":
             self._emit()
 
-    def show_anew(self, reload: ChatReload) -> None:  # noqa: ARG002
+    def reload_chat(self, reload: ChatReload) -> None:  # noqa: ARG002
         """Emit after a rollback, which restores files."""
         self._emit()
 

@@ -190,8 +190,10 @@ class KernelComms:
         if not comm.has_session:
             comm.has_session = True
             # `quiet`: cells need fewer messages than a panel, and each message keeps the kernel busy for a moment.
-            self._eca_server.start(
-                comm.link, self._interrupt, self._kernel, chats=self._find_chats, quiet=not comm.for_panel
+            self._eca_server.start_child(
+                self._eca_server.serve(
+                    comm.link, self._interrupt, self._kernel, find_chats=self._find_chats, quiet=not comm.for_panel
+                )
             )
 
     def _write(self, comm_id: str, data: dict[str, Any]) -> None:

@@ -85,5 +85,5 @@ class MetricsCounter(SilentSubscriber):
     def tell(self, notice: Notice) -> None:
         """Do nothing, because a notice is not an event of a chat."""
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Do nothing, because these events were counted before."""

@@ -77,7 +77,7 @@ class TraceRecorder(SilentSubscriber):
     def tell(self, notice: Notice) -> None:
         """Do nothing: a notice is no event of a chat."""
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Do nothing: what is shown again has been recorded."""
 
     def _begin(self, chat: str, name: str, operation: str, attributes: dict[str, Any], at: int | None = None) -> Span:

@@ -70,7 +70,8 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
 
     def _start_session(self) -> None:
         """Serve the link. A subclass may serve another protocol."""
-        self._eca_server.start(self._link, origin=self._find_origin(), access=self._access)
+        session = self._eca_server.serve(self._link, origin=self._find_origin(), access=self._access)
+        self._eca_server.start_child(session)
 
     def _find_origin(self) -> str:
         """Return the scheme, host and port by which the user's browser reaches this server. The header `Origin` is read

@@ -255,7 +255,7 @@ def find_keys(line: str) -> LineKeys | None:
 
 
 @lru_cache(maxsize=256)
-def only_reads(line: str) -> bool:
+def certainly_changes_nothing(line: str) -> bool:
     """Return whether it is known that no command of a line changes anything."""
     keys = find_keys(line)
     return keys is not None and bool(keys.programs)

@@ -88,7 +88,7 @@ class SubagentTranscript:
                     self._ended = call.name
             case ImageContent(media_type=media_type, base64=base64) if isinstance(event.aside, ResultImageAside):
                 # The pictures of a call follow its end, before another call ends.
-                if not any(tool.name == self._ended and tool.only_reads for tool in tools):
+                if not any(tool.name == self._ended and tool.read_only_hint for tool in tools):
                     self.pictures.append(ImagePart(media_type, base64, event.aside.name))
                     del self.pictures[:-MAX_PICTURES]
             case _:

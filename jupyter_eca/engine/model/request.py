@@ -63,9 +63,9 @@ class ToolSpec:
     """For an argument, by its name: the other names that the tool accepts for it. {"cells": ("cell",)}"""
     changes: tuple[str, ...] = ()
     """Paths that the tool always changes, whatever its arguments are."""
-    only_reads: bool = False
-    """Whether the tool changes nothing. For a tool of another server, this is what the server claims: `is_read_only`
-    does not believe it."""
+    read_only_hint: bool = False
+    """Whether the tool changes nothing, as those say who offer it. This is the `readOnlyHint` of MCP. For a tool of
+    another server it is only a claim, and `is_read_only` does not believe it."""
     reading_agents: tuple[str, ...] = ()
     """For a tool that gives a task to an `agent`: the agents that change nothing."""
     revertible: bool = False
@@ -91,7 +91,7 @@ class ToolSpec:
     @property
     def is_read_only(self) -> bool:
         """Whether the tool certainly changes nothing. A server may claim falsely that its tool only reads."""
-        return self.only_reads and self.origin is Origin.NATIVE
+        return self.read_only_hint and self.origin is Origin.NATIVE
 
     def rename_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments under their own names. The model may have used one of `other_names`."""

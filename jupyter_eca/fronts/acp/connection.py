@@ -100,7 +100,7 @@ class AcpConnection:
 
     async def request(self, method: str, params: Model) -> Any:
         """Send a request to the client, and return its result. Raises: RemoteError."""
-        return await self._peer.request(method, params.wire())
+        return await self._peer.request(method, params.as_json_object())
 
     def warn(self, message: str, session: str) -> None:
         """Show a warning to the user in a session. Clients that show no notices get it as a message."""
@@ -129,7 +129,7 @@ class AcpConnection:
     async def _send(self, item: Item) -> None:
         """Send an update, or all updates of an event."""
         if isinstance(item, SessionUpdateParams):
-            await self._peer.notify("session/update", item.wire())
+            await self._peer.notify("session/update", item.as_json_object())
             return
         session = self._sessions.find_by_chat(item.chat) if self._sessions is not None else None
         if session is None:
@@ -137,7 +137,7 @@ class AcpConnection:
         try:
             for update in await session.project(item):
                 params = SessionUpdateParams(session_id=session.id, update=update)
-                await self._peer.notify("session/update", params.wire())
+                await self._peer.notify("session/update", params.as_json_object())
         except Exception:
             session.continue_after(item)  # the prompt must be answered although an update is missing
             raise
@@ -153,10 +153,10 @@ class AcpConnection:
             raise RemoteError(f"there is no request {method[:80]!r}", ErrorCode.METHOD_NOT_FOUND)
         match _parse(method, model, params):
             case requests.InitializeRequest() as parsed:
-                return self._initialize(parsed).wire()
+                return self._initialize(parsed).as_json_object()
             case requests.AuthenticateRequest():
                 # We list no ways to sign in, but some clients send this request without asking.
-                return requests.DONE.wire()
+                return requests.DONE.as_json_object()
             case _ if not self.access.may_ask and method not in _READING:
                 raise RemoteError(self.access.reason, ErrorCode.REFUSED)
             case parsed:
@@ -169,7 +169,7 @@ class AcpConnection:
             raise RemoteError(str(error)) from error
         await self._outbox.flush()
         sessions.announce(parsed, result)
-        return result.wire()
+        return result.as_json_object()
 
     async def _load_sessions(self) -> AcpSessions:
         """Import what sessions need, in a thread, and make the object that has them."""

@@ -139,7 +139,7 @@ def name_person(update: SessionUpdate, event: Event) -> SessionUpdate:
     the call. If the server does not know the person, the update stays as it is."""
     if event.by is None or not isinstance(update, UpdateByPerson):
         return update
-    return update.model_copy(update={"meta": {_META_KEY: {"by": event.by.wire()}}})
+    return update.model_copy(update={"meta": {_META_KEY: {"by": event.by.as_json_object()}}})
 
 
 def _make_usage(content: UsageContent) -> Iterator[ContextUpdate]:

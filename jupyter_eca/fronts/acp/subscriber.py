@@ -108,7 +108,7 @@ class AcpSubscriber:
             case _:
                 pass
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Do nothing. The host wants a chat to be sent again, but in this protocol nothing that was sent can be
         removed."""
 

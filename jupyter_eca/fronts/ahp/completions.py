@@ -69,7 +69,7 @@ def _format_mention(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
         real, start = files.resolve(context.path), files.start.resolve()
         return str(real.relative_to(start) if real.is_relative_to(start) else real)
-    wire = context.wire()
+    wire = context.as_json_object()
     return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
 
 

@@ -201,7 +201,7 @@ class AhpFront:
         chat, at = parse_chat(params.session) or "", now()
         if chat in self._notes.notes:
             raise RemoteError(f"{params.session} exists.", AhpErrorCode.SESSION_ALREADY_EXISTS)
-        model = params.model.wire() if params.model else None
+        model = params.model.as_json_object() if params.model else None
         folder_uri = folder.as_uri() if folder else None
         note = omit_none(created=at, modified=at, title="", folder=folder_uri, model=model, values=params.config)
         self._notes.set_note(chat, note)
@@ -351,7 +351,7 @@ class AhpFront:
             case _:
                 pass
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Read a chat again after turns were removed from it. Open it if it is a new copy of another chat."""
         if session := self.sessions.get(make_session_uri(reload.chat)):
             self.start(session.reread())

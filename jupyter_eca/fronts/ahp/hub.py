@@ -243,7 +243,7 @@ class Hub:
 
     def dispatch(self, uri: str, action: AhpAction, at: int) -> None:
         """Apply an action of the server, and send it to all subscribers. See `apply`."""
-        self.apply(uri, action.wire(), at)
+        self.apply(uri, action.as_json_object(), at)
 
     def apply(self, uri: str, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         """Apply an action to a state, and send it to all subscribers of the state. The client that sent it gets it too.

@@ -129,7 +129,7 @@ class LinkKernel:
     async def _request(self, method: str, params: Model, result: type[T]) -> T:
         """Send a request to the client, and parse its answer. Raises: ToolError."""
         try:
-            return result.model_validate(await self._peer.request(method, params.wire()))
+            return result.model_validate(await self._peer.request(method, params.as_json_object()))
         except RemoteError as error:
             raise ToolError(
                 f"The kernel did not answer: {error}.", "It may have died; its variables are gone then."
@@ -173,7 +173,7 @@ class LinkEditor:
         """Send a request to the editor, and parse its answer. Raises: ToolError."""
         try:
             async with asyncio.timeout(EDITOR_SECONDS):
-                answer = await self._peer.request(method, params.wire())
+                answer = await self._peer.request(method, params.as_json_object())
             if method == "editor/getDiagnostics":
                 answer = dialect.translate_diagnostics(self._get_dialect(), answer)
             return result.model_validate(answer or {})
@@ -275,7 +275,7 @@ class LinkNotebooks:
         ToolError."""
         try:
             async with asyncio.timeout(seconds):
-                return result.model_validate(await self._peer.request(method, params.wire()))
+                return result.model_validate(await self._peer.request(method, params.as_json_object()))
         except TimeoutError as error:
             raise ToolError(f"The page did not answer {method} in {seconds:g} seconds.", "Read it again.") from error
         except RemoteError as error:

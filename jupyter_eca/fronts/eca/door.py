@@ -28,25 +28,25 @@ class Door(Protocol):
 
     @property
     def sees_all_chats(self) -> bool:
-        """Whether the client sees all chats. If not, it sees only the chats in which it has prompted. A kernel does not
-        see all, because any code in its cells can use the link, and could read the chats."""
+        """Whether the client sees all chats of the host. Otherwise it sees only the chats in which it has prompted. A
+        client that is a kernel does not see all chats, because any code in its cells can send requests over the link,
+        and could read them."""
         ...
 
     @property
     def access(self) -> ClientAccess:
-        """What the client may do."""
+        """The rights of the client: for example whether it may approve tool calls."""
         ...
 
     @property
-    def names_people(self) -> bool:
-        """Whether the live events that the client gets contain the names of the people who prompt and decide. A client
-        that is a kernel gets names only while several people are connected: if one person works alone, no name is
-        needed. Nobody knows who the user of a kernel is."""
+    def sends_user_names(self) -> bool:
+        """Whether new events that the client gets contain the names of the users who prompted or decided."""
         ...
 
     @property
     def may_trust_folders(self) -> bool:
-        """Whether the user of the client may decide to trust the settings that are in a folder of the workspace."""
+        """Whether the user of this client may trust a folder of the workspace, so that the settings in the folder are
+        used."""
         ...
 
     @property
@@ -62,8 +62,8 @@ class Door(Protocol):
 
     @property
     def browser(self) -> Browser:
-        """Opens pages in the browser of the client's user, for a sign-in to another service. After the sign-in, the
-        service sends the browser back to this server."""
+        """Leads the user of the client through a sign-in to another service: it opens the page of the service if it
+        can, and receives the user's browser when the sign-in is done."""
         ...
 
     async def describe_setup(self, host: Host) -> str:

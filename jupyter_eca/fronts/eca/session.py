@@ -235,7 +235,7 @@ class EcaSession:
             add_notice(self._waiting_items, notice)
             self._wake.set()
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Queue the request of the host to send a chat again from its beginning."""
         self._waiting_items.append(reload)
         self._wake.set()
@@ -255,7 +255,7 @@ class EcaSession:
         # Emacs writes the question into its tool call. Output of the call that came later would overwrite the question,
         # so it is sent before.
         await self.catch_up()
-        answer = await self.peer.request("chat/askQuestion", params.wire())
+        answer = await self.peer.request("chat/askQuestion", params.as_json_object())
         try:
             return ChatAskQuestionResult.model_validate(answer or {})
         except ValidationError as error:
@@ -291,7 +291,7 @@ class EcaSession:
     @asynccontextmanager
     async def replaying(self) -> AsyncGenerator[None]:
         """Hold back new events while this context lasts. Events that are read within it can be passed to
-        `show_again`."""
+        `send_past_events`."""
         async with self.sending:
             self._replaying = True
             try:
@@ -314,7 +314,9 @@ class EcaSession:
                 self._replaying = True
                 try:
                     row = await self.host.chats.read_row(chat)
-                    await self.show_again(chat, row and row.title, await self.host.store.read_events(chat), anew=True)
+                    await self.send_past_events(
+                        chat, row and row.title, await self.host.store.read_events(chat), clear_first=True
+                    )
                 finally:
                     self._replaying = False
             case Event(chat=chat, seq=seq):
@@ -323,7 +325,7 @@ class EcaSession:
 
     async def _show_event(self, event: Event, *, replayed: bool = False) -> None:
         """Send the notifications of an event. `replayed`: it is a past event, which is sent again."""
-        if event.by is not None and not replayed and not self.door.names_people:
+        if event.by is not None and not replayed and not self.door.sends_user_names:
             event = event.model_copy(update={"by": None})
         parent = self.host.subagents.parents.get(event.chat)
         parent_wire_id, wire_id = self.wire_id(parent) if parent else None, self.wire_id(event.chat)
@@ -332,17 +334,17 @@ class EcaSession:
         ):
             await self.notify(method, params)
 
-    async def show_again(
+    async def send_past_events(
         self,
         chat: str,
         title: str | None,
         events: Sequence[Event],
         flags: Sequence[Event] = (),
         *,
-        anew: bool,
+        clear_first: bool,
         within: Span = (0, None),
     ) -> None:
-        """Send past events of a chat. With `anew`, the client first clears the chat.
+        """Send past events of a chat. With `clear_first`, the client first removes what it shows of the chat.
 
         The caller must read the events within `replaying`. Then events that come meanwhile are neither lost nor sent
         twice. `title` is the title of the chat. `flags` are the flags of the whole chat. `within` is the part of the
@@ -350,7 +352,7 @@ class EcaSession:
         subagents in this part are sent too.
         """
         wire_id = self.wire_id(chat)
-        if anew:
+        if clear_first:
             for method, params in project_reset(wire_id, title):
                 await self.notify(method, params)
         merged = merge_pieces(events)
@@ -358,7 +360,7 @@ class EcaSession:
         for event in merge_subagents(placed, await self._read_subagents(chat, within)):
             await self._show_event(event, replayed=True)
         self.last_shown[chat] = max(
-            (event.seq for event in merged), default=0 if anew else self.last_shown.get(chat, 0)
+            (event.seq for event in merged), default=0 if clear_first else self.last_shown.get(chat, 0)
         )
         status = self.host.chats.get_status(chat)
         # A chat that waits for an answer to `/login` is idle in this notification. Only results and lists have the
@@ -378,7 +380,7 @@ class EcaSession:
         id."""
         if chat is not None:
             params = params.model_copy(update={"chat_id": self.wire_id(chat)})
-        data, limit = params.wire(), self._message_limit
+        data, limit = params.as_json_object(), self._message_limit
         translated = data if self._is_ours else dialect.translate_notification(self.dialect, method, data)
         if translated is not None:
             await self.peer.notify(method, translated if limit is None else dialect.shorten(translated, limit))
@@ -420,7 +422,7 @@ class EcaSession:
             raise RemoteError(str(error), ErrorCode.BUSY) from error
         except (LocalError, ToolError) as error:
             raise RemoteError(str(error), ErrorCode.REFUSED) from error
-        data = None if result is None else result.wire()
+        data = None if result is None else result.as_json_object()
         return data if self._is_ours else dialect.translate_result(self.dialect, method, data)
 
     def _handle_notification(self, method: str, params: Any) -> None:

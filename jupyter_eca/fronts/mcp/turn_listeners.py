@@ -111,7 +111,7 @@ class TurnListeners:
             for listener in self._by_chat.get(notice.chat, ()):
                 listener.queue.put_nowait(notice.params.message)
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Report that turns were removed from a chat."""
         self._notify_change(CHAT_URI.format(id=reload.chat))
 

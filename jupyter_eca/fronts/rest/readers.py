@@ -154,7 +154,7 @@ class TurnReaders:
             elif isinstance(notice.params, ShowMessageParams):
                 reader.messages.append(notice.params.message)
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """Do nothing. The host sends a chat again after turns were removed from it. That happens only in an idle chat,
         and no client of this front reads a turn of an idle chat."""
 

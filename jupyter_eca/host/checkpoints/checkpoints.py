@@ -193,7 +193,7 @@ class Checkpoints:
 
 
 @dataclass(slots=True)
-class CallKeeper:
+class CallCheckpointer:
     """Keeps the files and cells that one tool call changes, as they were before. Implements
     `workspace.ports.Checkpointer`."""
 

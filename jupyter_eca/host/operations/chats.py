@@ -315,7 +315,7 @@ class ChatOperations:
         at = now()
         await self._services.store.do(lambda tables: tables.copy_chat(id, last, new_id, title, at))
         await self._services.outputs.copy(id, new_id)
-        self._services.subscribers.show_anew(new_id)
+        self._services.subscribers.reload_chat(new_id)
 
     async def _unflag(self, id: str, content_id: str) -> None:
         """Do the work of `unflag`."""
@@ -363,7 +363,7 @@ class ChatOperations:
         reloaded.state = replace(
             reloaded.state, approved_scopes=chat.state.approved_scopes, call_ids=chat.state.call_ids
         )
-        self._services.subscribers.show_anew(id)
+        self._services.subscribers.reload_chat(id)
         return reloaded
 
 

@@ -53,7 +53,7 @@ class Deletions:
         self._own.discard(id)
         if not is_back:
             raise UnknownChat("The chat cannot be brought back any more: it was deleted for good.")
-        self._subscribers.show_anew(id)
+        self._subscribers.reload_chat(id)
 
     async def run(self) -> None:
         """Delete the marked chats finally when their time is over, until this is cancelled."""

@@ -114,7 +114,7 @@ def make_write_tool(agent: str) -> ToolSpec:
     return ToolSpec("write_text_file", "", {}, server=agent, summary="Writing {path}", agent=agent)
 
 
-PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", only_reads=True)
+PLAN: Final = ToolSpec("plan", "", {}, summary="Plan", read_only_hint=True)
 """The tool of a call that shows the plan of an agent. A chat shows each plan as a call."""
 
 

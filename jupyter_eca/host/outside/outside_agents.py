@@ -25,7 +25,7 @@ from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import AgentError, NotSaved, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import now
-from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
 from jupyter_eca.host.outside.agent_turn import AgentTurn
 from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, find_end, make_blocks, make_text_block
 from jupyter_eca.host.outside.turn_files import TurnFiles
@@ -202,8 +202,8 @@ class OutsideAgents:
             is_command = str(blocks[0].get("text", "")).startswith("/") if blocks else False
             blocks.insert(len(blocks) if is_command else 0, guidance)
         context = self._contexts.build(id, chat.kernel)
-        keeper = context.keeper
-        if not isinstance(keeper, CallKeeper):
+        checkpointer = context.checkpointer
+        if not isinstance(checkpointer, CallCheckpointer):
             raise AgentError("The changes of the agent cannot be kept.")
         chat.unseen_change = await self._services.checkpoints.find_unseen()
         agent_turn = live.turn = AgentTurn(
@@ -214,7 +214,7 @@ class OutsideAgents:
             effect.number,
             live.agent,
             session,
-            TurnFiles(context.files, keeper, open_notebooks | self._services.store.files),
+            TurnFiles(context.files, checkpointer, open_notebooks | self._services.store.files),
             open_notebooks,
             contexts=self._contexts,
             hooks=self._hooks,

@@ -75,7 +75,7 @@ class ToolAccess:
         """Feed a call to the engine, which decides about it. Raises: ToolError when it must fail, or came too late."""
         chat = self._chat
         agent = self._services.current.resolved.get_agent(chat.state.setup.agent)
-        spec = agent.drop_disabled_parts(replace(tool.spec, only_reads=tool.only_reads))
+        spec = agent.drop_disabled_parts(replace(tool.spec, read_only_hint=tool.only_reads))
         self._chats.feed(chat, inputs.CallBegun(now(), self._number, id, spec), late=True)
         context = self._contexts.build(chat.state.id, chat.kernel, id)
         details: ToolCallDetails | None = None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+    from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
     from jupyter_eca.host.outside.tree_snapshot import Snapshot
     from jupyter_eca.workspace.ports import Files
 
@@ -47,11 +47,11 @@ class _KeptFile:
 class TurnFiles:
     """The files of one turn of an outside agent."""
 
-    def __init__(self, files: Files, keeper: CallKeeper, written_by_others: Collection[Path]) -> None:
+    def __init__(self, files: Files, checkpointer: CallCheckpointer, written_by_others: Collection[Path]) -> None:
         """`written_by_others` are the real paths of files that others may write at any time: the notebooks that are
         open in a page, and our database."""
         self.files = files
-        self._keeper = keeper
+        self._checkpointer = checkpointer
         self._written_by_others = written_by_others
         self._kept: dict[Path, _KeptFile] = {}
         """The files that were kept, by their real paths."""
@@ -73,9 +73,9 @@ class TurnFiles:
             real = self.find_real_path(path)
             if real is None or real in self._kept or await run_read(real.is_dir):
                 continue
-            self._kept[real] = _KeptFile(await run_read(_read_digest, real), self._keeper.review)
+            self._kept[real] = _KeptFile(await run_read(_read_digest, real), self._checkpointer.review)
             try:
-                await self._keeper.keep(real)
+                await self._checkpointer.keep(real)
             except NotSaved:
                 return
 
@@ -106,8 +106,8 @@ class TurnFiles:
             await self._detect_change(path)
             kept = self._kept[path]
             if kept.review is not None and await run_read(_read_text, path) != texts.get(path):
-                kept.review = kept.review.merge(self._keeper.review)
-            kept.next_review = self._keeper.review
+                kept.review = kept.review.merge(self._checkpointer.review)
+            kept.next_review = self._checkpointer.review
 
     def _list_kept(self, paths: Iterable[str]) -> list[Path]:
         """Return the real paths of those of the files that are kept."""
@@ -136,9 +136,9 @@ class TurnFiles:
         for change in changes:
             if change.path not in self._kept:
                 digest = await run_read(_read_digest, change.path)
-                self._kept[change.path] = _KeptFile(digest, self._keeper.review, self._keeper.review)
+                self._kept[change.path] = _KeptFile(digest, self._checkpointer.review, self._checkpointer.review)
                 try:
-                    await self._keeper.keep_earlier_content(change.path, change.content, is_known=change.is_known)
+                    await self._checkpointer.keep_earlier_content(change.path, change.content, is_known=change.is_known)
                 except NotSaved:
                     return
         if not self._commands:
@@ -151,8 +151,8 @@ class TurnFiles:
                 await self._detect_change(path)
             states = {path: kept.review for path, kept in self._kept.items() if kept.review is not None}
             try:
-                await self._keeper.finish()
-                await self._keeper.set_review_states(states)
+                await self._checkpointer.finish()
+                await self._checkpointer.set_review_states(states)
             except NotSaved:
                 return
 

@@ -65,7 +65,7 @@ from jupyter_eca.errors import (
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
-from jupyter_eca.host.checkpoints.checkpoints import CallKeeper, can_keep
+from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer, can_keep
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.store import UnseenChange
 from jupyter_eca.host.tools.output_limit import cut_and_keep
@@ -468,7 +468,7 @@ class EffectRunner:
             if preview.problem and not is_behind_change:
                 previews[call.id] = replace(preview, adjustment=replace(preview.adjustment, failure=preview.problem))
             earlier = earlier if preview.details is None else (*earlier, preview.details)
-            is_behind_change = is_behind_change or not call.only_reads
+            is_behind_change = is_behind_change or not call.is_read_only
         details = {id: preview.details for id, preview in previews.items() if preview.details is not None}
         return details, {id: preview.adjustment for id, preview in previews.items()}
 
@@ -652,10 +652,10 @@ class EffectRunner:
             finally:
                 if not tool.only_reads:
                     self._services.index.mark_stale()
-                if isinstance(context.keeper, CallKeeper) and context.keeper.kept_paths:
+                if isinstance(context.checkpointer, CallCheckpointer) and context.checkpointer.kept_paths:
                     # The change is already made. If this fails, it cannot be undone, and an undo will say so.
                     with suppress(NotSaved):
-                        await run_to_end(context.keeper.finish())
+                        await run_to_end(context.checkpointer.finish())
         except (ToolError, NotSaved) as error:
             return ToolResult(str(error), error=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must go on
@@ -680,7 +680,7 @@ class EffectRunner:
         is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
         if (
             is_allowed
-            and not call.only_reads
+            and not call.is_read_only
             and may_run_code(call.tool, call.targets)
             and (unseen := await checkpoints.find_unseen())
         ):

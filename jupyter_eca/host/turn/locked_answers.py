@@ -224,7 +224,7 @@ class LockedAnswers:
         """Return the tool of a recorded call, as it was recorded if there is no such tool here."""
         tool = self._services.toolbox.get(call.tool)
         return (
-            replace(tool.spec, only_reads=tool.only_reads)
+            replace(tool.spec, read_only_hint=tool.only_reads)
             if tool
             else ToolSpec(call.tool, "", {}, call.server, call.origin)
         )

@@ -319,13 +319,15 @@ class Setups:
             replace(
                 spec,
                 description=subagents.describe_tool(spec.description, described),
-                only_reads=False,
+                read_only_hint=False,
                 reading_agents=reading_agents,
             )
             if spec.name == SPAWN
             else spec
             for spec in (
-                caller.drop_disabled_parts(self._limit_arguments(replace(tool.spec, only_reads=tool.only_reads), names))
+                caller.drop_disabled_parts(
+                    self._limit_arguments(replace(tool.spec, read_only_hint=tool.only_reads), names)
+                )
                 for tool in tools
             )
             if spec.name != SPAWN or others

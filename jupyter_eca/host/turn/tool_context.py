@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine.model.task_plan import Plan
-from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
 from jupyter_eca.host.store import ReviewState
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.host.tools.chat_previews import ChatPreviews
@@ -122,7 +122,7 @@ class ToolContexts:
             else None,
             editor=services.subscribers.find_editor(chat),
             jobs=services.jobs,
-            keeper=CallKeeper(services.checkpoints, chat, owner.state.turn, owner.cell_lock, review=review)
+            checkpointer=CallCheckpointer(services.checkpoints, chat, owner.state.turn, owner.cell_lock, review=review)
             if owner
             else None,
             plan=live.plan if live and not nested else None,
@@ -135,7 +135,7 @@ class ToolContexts:
             outputs=ChatOutputs(services.outputs, chat, services.config.tool_call.output_truncation),
             previews=ChatPreviews(chat, services.store),
             remembered=live.state.approved_scopes if live else frozenset(),
-            announced=running.details if running else None,
+            shown_details=running.details if running else None,
             from_cell=kernel is not None,
             can_run_cells=self._can_run_cells(chat),
             can_control_kernels=self._can_control_kernels(kernel),

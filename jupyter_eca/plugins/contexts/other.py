@@ -27,7 +27,7 @@ class OtherPlug:
 
     async def resolve(self, surroundings: Surroundings, context: OtherContext) -> Material:
         """Return the fields of the context as JSON."""
-        fields = {name: value for name, value in context.wire().items() if name != "type"}
+        fields = {name: value for name, value in context.as_json_object().items() if name != "type"}
         return Material(context.type or "context", truncate(json.dumps(fields, ensure_ascii=False, indent=1)))
 
 

@@ -219,7 +219,7 @@ def _find_plug(context: ChatContext) -> Context:
 
 def _is_blank(context: ChatContext) -> bool:
     """Return whether a context has no content: Emacs sends its cursor even if it is in no file."""
-    return isinstance(context, OtherContext) and context.wire() == {"type": "cursor"}
+    return isinstance(context, OtherContext) and context.as_json_object() == {"type": "cursor"}
 
 
 async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_sign: bool) -> ChatContext | None:

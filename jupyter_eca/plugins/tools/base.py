@@ -119,7 +119,7 @@ class ToolContext:
     """The user's editor; present when a client of the chat has one."""
     jobs: Jobs | None = None
     """Commands that run in the background."""
-    keeper: Checkpointer | None = None
+    checkpointer: Checkpointer | None = None
     """Makes checkpoints: copies of files and cells with which a change can be undone. It must be called before a file
     is changed."""
     plan: Plan | None = None
@@ -138,8 +138,9 @@ class ToolContext:
     """The changes that were shown in plan mode. The model names one by its id."""
     remembered: frozenset[ApprovalScope] = frozenset()
     """The approvals of the user for the session."""
-    announced: ToolCallDetails | None = None
-    """The details that the user saw before the call was approved."""
+    shown_details: ToolCallDetails | None = None
+    """The details of the call as the chat showed them before it ran; None if it showed none. The tool compares them
+    with what it would do now, because it must not do anything else than what the user saw."""
     earlier_calls: tuple[ToolCallDetails, ...] = ()
     """For a preview: the details of the calls before this one in the same reply. None of them has run yet."""
     from_cell: bool = False
@@ -385,7 +386,7 @@ def tool(
             paths=tuple(paths),
             code=tuple(code),
             other_names=_find_other_names(model),
-            only_reads=reads,
+            read_only_hint=reads,
             revertible=revertible,
             parts={kind: part.spec for kind, part in (parts or {}).items()},
             replaced_by=replaced_by,

@@ -274,9 +274,9 @@ async def _preview(
 async def _apply(context: ToolContext, plan: Planner, path: str, **arguments: Any) -> ToolResult:
     """Make the change of a call, and return its result. If there are checkpoints, only one call of the chat at a time
     may change cells. Raises: ToolError."""
-    if context.keeper is None:
+    if context.checkpointer is None:
         return await _make_approved_change(context, plan, path, arguments)
-    async with context.keeper.cell_lock:
+    async with context.checkpointer.cell_lock:
         return await _make_approved_change(context, plan, path, arguments)
 
 
@@ -288,14 +288,14 @@ async def _make_approved_change(
     There are two exceptions. If only earlier calls of this turn have changed the cell since, the change is computed
     from its current source. A change that nobody had to approve is computed now."""
     # The preview that the user has approved; None if nobody had to approve the call.
-    announced = context.announced
-    if isinstance(announced, FileChangeDetails) and announced.cells:
-        document = await get_notebooks(context).read(announced.path)
-        (change,) = announced.cells
+    shown_details = context.shown_details
+    if isinstance(shown_details, FileChangeDetails) and shown_details.cells:
+        document = await get_notebooks(context).read(shown_details.path)
+        (change,) = shown_details.cells
         if not isinstance(change, cell_changes.Change):
             raise ToolError("What was announced is no change that this tool makes.")
         # An edit of which the user approved only a part is not computed again from what the model wrote.
-        if not announced.left_out and await _has_changed_by_earlier_calls(context, document, change):
+        if not shown_details.left_out and await _has_changed_by_earlier_calls(context, document, change):
             change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
     else:
         document = await read_notebook(context, path)
@@ -350,12 +350,12 @@ async def _has_changed_by_earlier_calls(
 ) -> bool:
     """Return whether the cell differs from what was shown, and only because of earlier calls of this turn. All calls of
     a reply are shown before the first one runs."""
-    if context.keeper is None or not isinstance(change, EditCell | DeleteCell):
+    if context.checkpointer is None or not isinstance(change, EditCell | DeleteCell):
         return False
     current = document.find_cell(change.cell_id)
     if current is None or current.source == change.was:
         return False
-    return (await context.keeper.list_sources_of_turn(document.path)).get(current.id) == current.source
+    return (await context.checkpointer.list_sources_of_turn(document.path)).get(current.id) == current.source
 
 
 async def checkpoint_and_apply(
@@ -366,7 +366,7 @@ async def checkpoint_and_apply(
 
     Raises: ToolError when nothing was changed. It has the sources that the cells have now.
     """
-    path, keeper, expected = document.path, context.keeper, document
+    path, checkpointer, expected = document.path, context.checkpointer, document
     # With the setting `notebook.markCells`, the metadata of a cell says that the assistant has written in it.
     if context.marks_cells:
         changes = [
@@ -377,10 +377,10 @@ async def checkpoint_and_apply(
     checkpoints: list[tuple[int, str]] = []
     for change in changes:
         before, expected, id = expected, cell_changes.apply(expected, change), cell_changes.get_cell_id(change)
-        if keeper is not None:
+        if checkpointer is not None:
             order = [cell.id for cell in before.cells]
             undo, sources = (cell_changes.invert(before, change),), cell_changes.get_sources(expected, id)
-            checkpoints.append((await keeper.keep_cells(path, undo, sources, order), id))
+            checkpoints.append((await checkpointer.keep_cells(path, undo, sources, order), id))
     try:
         after = await get_notebooks(context).edit(context.chat, path, changes)
     except ToolError as error:
@@ -388,15 +388,15 @@ async def checkpoint_and_apply(
         after = await get_notebooks(context).read(path)
         # If some cells are as wanted and the user has typed in another, the changes were made, and can be undone.
         if not any(is_applied(after, expected, change) for change in changes):
-            if keeper is not None:
+            if checkpointer is not None:
                 for number, _ in checkpoints:
                     # None deletes the checkpoint, because nothing was changed.
-                    await keeper.record_sources(number, None)
+                    await checkpointer.record_sources(number, None)
             raise ToolError(f"{error} Nothing was changed.{_describe_now(context, after, changes)}") from error
-    if keeper is not None:
+    if checkpointer is not None:
         # Of a cell that was changed several times, only the last change has left what is there now.
         for number, id in {id: (number, id) for number, id in checkpoints}.values():
-            await keeper.record_sources(number, cell_changes.get_sources(after, id))
+            await checkpointer.record_sources(number, cell_changes.get_sources(after, id))
     return after
 
 

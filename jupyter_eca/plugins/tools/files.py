@@ -224,9 +224,9 @@ TOOLS = (read_file, write_file, edit_file, preview_file_change, move_file)
 
 async def _make_checkpoints(context: ToolContext, *paths: Path) -> None:
     """Make a checkpoint of these files, so that the change can be undone."""
-    if context.keeper is not None:
+    if context.checkpointer is not None:
         for path in paths:
-            await context.keeper.keep(path)
+            await context.checkpointer.keep(path)
 
 
 def _list_moved(files: Files, source: str, destination: str) -> list[Path]:
@@ -319,15 +319,15 @@ def _check_shown(context: ToolContext, change: _Change) -> None:
 
     Raises: StaleSourceError when it does not.
     """
-    announced = context.announced
-    if not isinstance(announced, FileChangeDetails):
+    shown_details = context.shown_details
+    if not isinstance(shown_details, FileChangeDetails):
         return
-    now = text_file.describe_change(announced.path, change.before, change.after)
-    if (now.lines_added, now.lines_removed) != (announced.lines_added, announced.lines_removed):
+    now = text_file.describe_change(shown_details.path, change.before, change.after)
+    if (now.lines_added, now.lines_removed) != (shown_details.lines_added, shown_details.lines_removed):
         raise StaleSourceError(
-            f"{announced.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
-            f"{now.lines_removed} lines, not {announced.lines_added} and {announced.lines_removed}; nothing was "
-            "changed.",
+            f"{shown_details.path} was changed since the edit was shown: it would now add {now.lines_added} and remove "
+            f"{now.lines_removed} lines, not {shown_details.lines_added} and {shown_details.lines_removed}; nothing "
+            "was changed.",
             "Read it again, then decide.",
         )
 

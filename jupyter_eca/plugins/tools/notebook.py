@@ -167,14 +167,14 @@ async def run_cells(
 ) -> ToolResult:
     """Run cells of a notebook, in this order, and return their outputs, and the sources that the model does not know.
     Raises: ToolError."""
-    if context.keeper is not None:
+    if context.checkpointer is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
             PutCell(index=cell_changes.find_number(document, id) - 1, cell=cell, was=cell.source)
             for id, cell in before.items()
         ]
         if undo:
-            await context.keeper.keep_cells(document.path, undo, cell_changes.get_sources(document, *before))
+            await context.checkpointer.keep_cells(document.path, undo, cell_changes.get_sources(document, *before))
     ids = [cell.id for cell in chosen]
     watch = RunWatch(ids, [str(cell_changes.find_number(document, id)) for id in ids], context.clock)
     label = f"{_name_cells(document, chosen)} of {document.path}"
@@ -232,15 +232,15 @@ async def _find_shown(
     A shown cell must have the source that was shown, which has the changes of earlier calls of the same answer in it.
     Raises: ToolError.
     """
-    announced = context.announced
-    if not isinstance(announced, RunCellsDetails):
+    shown_details = context.shown_details
+    if not isinstance(shown_details, RunCellsDetails):
         document = await read_notebook(context, path)
         named = _find_to_run(document, cells)
         _require_known(context, document, [cell.id for cell in named])
         return document, named
-    document = await get_notebooks(context).read(announced.path)
+    document = await get_notebooks(context).read(shown_details.path)
     chosen: list[NotebookCell] = []
-    for shown_cell in announced.cells:
+    for shown_cell in shown_details.cells:
         cell = cell_changes.find_cell(document, shown_cell.id)
         if cell.source != shown_cell.source:
             raise _make_stale_error(context, document, cell, "since the run was shown")
@@ -284,7 +284,7 @@ def get_notebooks(context: ToolContext) -> Notebooks:
 def check_loaded(context: ToolContext, loads: str | None) -> None:
     """Check that the preview of the call named all that the changed cells load from elsewhere as soon as they are
     shown, such as images. `loads` is this in words; None for nothing. Raises: ToolError."""
-    shown = context.announced.loads if isinstance(context.announced, FileChangeDetails) else None
+    shown = context.shown_details.loads if isinstance(context.shown_details, FileChangeDetails) else None
     if loads and loads != shown:
         raise ToolError(
             f"As soon as it is shown, this loads {loads}. Nobody was asked about that; nothing was changed.",

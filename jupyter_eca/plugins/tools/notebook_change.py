@@ -114,7 +114,7 @@ async def notebook_change(
 
     Read a cell before you change it: one that is not as you read it is left, and you are shown it.
     """
-    lock = context.keeper.cell_lock if context.keeper is not None else nullcontext()
+    lock = context.checkpointer.cell_lock if context.checkpointer is not None else nullcontext()
     async with lock:
         document, details = await _find_approved(context, changes, run=run, preview=preview, path=path)
         if details.runs:
@@ -228,9 +228,9 @@ async def _find_approved(
 ) -> tuple[NotebookDocument, FileChangeDetails]:
     """Return the notebook, and the change of it that the user has approved. It is not computed again, because a number
     may now mean another cell. A change that nobody was shown is computed now. Raises: ToolError."""
-    announced = context.announced
-    if isinstance(announced, FileChangeDetails) and announced.cells:
-        return await get_notebooks(context).read(announced.path), announced
+    shown_details = context.shown_details
+    if isinstance(shown_details, FileChangeDetails) and shown_details.cells:
+        return await get_notebooks(context).read(shown_details.path), shown_details
     if preview.strip():
         # The rules were decided without knowing what the preview contains.
         raise ToolError("What this preview contains was not shown; nothing was changed.", "Make the call again, alone.")

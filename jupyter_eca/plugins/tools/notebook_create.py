@@ -91,8 +91,8 @@ async def notebook_create(
     spec = await _choose_kernelspec(context, real)
     new_cells = _resolve_cells(cells, spec)
     check_loaded(context, _find_loaded(new_cells))
-    if context.keeper is not None:
-        await context.keeper.keep(real)
+    if context.checkpointer is not None:
+        await context.checkpointer.keep(real)
     display_path = context.files.contents_path(real)
     written_cells = await run_to_end(asyncio.to_thread(_write, real, display_path, new_cells, spec))
     for number, (_, source) in enumerate(written_cells, 1):

@@ -84,9 +84,9 @@ async def find_sandbox(context: ToolContext, *, outside: bool = False) -> tuple[
     """Return whether a command runs in the sandbox, and how it is started there; None for a start without it. The
     command runs as it was shown to the user, also if the settings have changed since then. Raises: ToolError when that
     is no longer possible."""
-    announced = context.announced
-    if isinstance(announced, ShellCommandDetails):
-        state = announced.sandbox
+    shown_details = context.shown_details
+    if isinstance(shown_details, ShellCommandDetails):
+        state = shown_details.sandbox
     else:
         state = await run_read(_choose_sandbox_state, context, outside=outside)
     if state not in {SandboxState.INSIDE, SandboxState.TRUSTED}:

@@ -22,9 +22,9 @@ Id = Annotated[str, Field(min_length=1, max_length=200)]
 class AhpAction(AhpModel):
     """A change of one shared state. The base of all actions."""
 
-    def wire(self) -> dict[str, object]:
+    def as_json_object(self) -> dict[str, object]:
         """Return the action as JSON. The type comes first, where people who read a log look for it."""
-        fields = super().wire()
+        fields = super().as_json_object()
         return {"type": fields.pop("type"), **fields}
 
 

@@ -108,7 +108,7 @@ class LockedTurn(LockedPrompt):
     @property
     def chain_digest(self) -> str:
         """The digest that the next prompt of the same chat depends on."""
-        return compute_digest(self.key + json.dumps([reply.wire() for reply in self.replies], sort_keys=True))
+        return compute_digest(self.key + json.dumps([reply.as_json_object() for reply in self.replies], sort_keys=True))
 
 
 # Bytes. A lock file contains whole answers, but no notebook has enough of them to reach this limit.
@@ -243,4 +243,4 @@ def _is_same_turn(recorded: LockedTurn, turn: LockedTurn) -> bool:
 
 def _to_json(turn: LockedTurn) -> dict[str, Any]:
     """Return the turn as JSON. The key in it only helps people who read the file: programs calculate it again."""
-    return {"key": turn.key, **turn.wire()}
+    return {"key": turn.key, **turn.as_json_object()}

@@ -56,7 +56,7 @@ class Watcher:
         self.notices.append(notice.method)
         self._shown.set()
 
-    def show_anew(self, reload: ChatReload) -> None:
+    def reload_chat(self, reload: ChatReload) -> None:
         """As above."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:

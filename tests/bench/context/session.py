@@ -249,13 +249,13 @@ class UserPage:
     async def _answer_checked(self, params: Any) -> Any:
         match params:
             case wire.NotebookReadParams(path=path):
-                return (await self._show(path)).wire()
+                return (await self._show(path)).as_json_object()
             case wire.NotebookEditParams(path=path, changes=changes):
                 await self._files.read(path)
                 await self._files.edit("", path, changes)
-                return (await self._show(path)).wire()
+                return (await self._show(path)).as_json_object()
             case wire.NotebookRunParams(path=path, cell_ids=ids, run_id=run):
-                return (await self._run(path, ids, run)).wire()
+                return (await self._run(path, ids, run)).as_json_object()
             case wire.NotebookOpenParams():
                 return {}
             case _:
@@ -264,7 +264,7 @@ class UserPage:
                     wire.NotebookInfo(path=path, active=at == 0, language="python", kernel_id=self._kernel_ids[path])
                     for at, path in enumerate(paths)
                 ]
-                return wire.NotebookListResult(notebooks=tuple(infos)).wire()
+                return wire.NotebookListResult(notebooks=tuple(infos)).as_json_object()
 
     async def _show(self, path: str) -> wire.NotebookDocument:
         document = await self._files.read(path)
@@ -286,7 +286,7 @@ class UserPage:
                 await asyncio.sleep(_REPORT_SECONDS)
                 for cell, tail in list(tails.items())[-1:]:
                     progress = wire.NotebookRunProgressParams(run_id=run, cell_id=cell, text=tail())
-                    await self._peer.notify("notebook/runProgress", progress.wire())
+                    await self._peer.notify("notebook/runProgress", progress.as_json_object())
 
         self._runs.add(run)
         reporting = asyncio.ensure_future(report())

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 SECONDS = 60
 
 # What the panel asks for when it connects; it has no chats.
-REPLIES = {"initialize": InitializeResult().wire(), "chat/list": ChatListResult(chats=()).wire()}
+REPLIES = {"initialize": InitializeResult().as_json_object(), "chat/list": ChatListResult(chats=()).as_json_object()}
 
 # One kernel serves all notebooks, as a kernel of its own for each would take longer than what is tested.
 START = """async () => {

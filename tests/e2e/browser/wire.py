@@ -65,7 +65,7 @@ class Wire:
     def start(self, method: str, params: Model) -> str:
         self.asked += 1
         id = f"test-{self.asked}"
-        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params.wire()})
+        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params.as_json_object()})
         return id
 
     def take_back(self, id: str) -> None:

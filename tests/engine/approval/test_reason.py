@@ -83,8 +83,8 @@ async def test_only_a_client_with_the_envelope_is_told_the_cause(tmp_path: Path)
         events = [e for e in await table.host.chats.read_events("chat") if getattr(e.content, "cause", None)]
     assert {type(event.content) for event in events} == {ToolCallRunContent, ToolCallRejectedContent}
     for event in events:
-        assert "cause" in make_content(event, "chat", envelope=True).content.wire()
-        assert "cause" not in make_content(event, "chat", envelope=False).content.wire()
+        assert "cause" in make_content(event, "chat", envelope=True).content.as_json_object()
+        assert "cause" not in make_content(event, "chat", envelope=False).content.as_json_object()
 
 
 async def test_a_command_tells_for_each_tool_what_would_happen_and_why(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_a_hook_that_asks_is_asked_about_whatever_the_setting_is() -> None:
 
 
 RUNS = (shell_command, run_code, notebook_run_cells, move_file)
-OTHERS = ToolSpec("work", "", {}, server="away", origin=Origin.MCP, only_reads=True)
+OTHERS = ToolSpec("work", "", {}, server="away", origin=Origin.MCP, read_only_hint=True)
 
 
 @pytest.mark.parametrize("tool", [*(tool.spec for tool in RUNS), OTHERS, ToolSpec("make", "", {}, definition="make")])
@@ -148,7 +148,7 @@ def test_what_may_run_an_unseen_change_is_asked_about_though_a_rule_or_an_approv
 
 
 def test_what_runs_nothing_of_the_workspace_needs_no_question_for_it() -> None:
-    for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, only_reads=True)):
+    for tool in (ToolSpec("spawn_agent", "", {}), bg_job.spec, ToolSpec("read_file", "", {}, read_only_hint=True)):
         assert not may_run_code(tool, None)
     assert may_run_code(ToolSpec("bg_job", "", {}, definition="make"), None)
     assert may_run_code(ToolSpec("bg_job", "", {}, server="away", origin=Origin.MCP), None)

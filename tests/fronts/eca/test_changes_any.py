@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.checkpoints.checkpoints import CallKeeper
+from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.protocol.changes import ChangeExtent
 from jupyter_eca.protocol.content import Role, TextContent
@@ -100,9 +100,9 @@ class Story:
         self.calls += 1
         host, turn = self.table.host, f"t{self.turn}"
         host.store.append([Event(chat="chat", turn=turn, role=Role.ASSISTANT, content=TextContent(text=tool))])
-        keeper = CallKeeper(host.checkpoints, "chat", turn)
+        checkpointer = CallCheckpointer(host.checkpoints, "chat", turn)
         files, notebooks = host.workspace.files, host.tool_contexts.find_notebooks("chat")
-        context = ToolContext("chat", files, f"k{self.calls}", notebooks=notebooks, keeper=keeper)
+        context = ToolContext("chat", files, f"k{self.calls}", notebooks=notebooks, checkpointer=checkpointer)
         found = host.toolbox.get(tool)
         assert found is not None
         try:
@@ -110,7 +110,7 @@ class Story:
         except ToolError:
             pass  # where a cell has that number already
         finally:
-            await keeper.finish()
+            await checkpointer.finish()
 
 
 async def told(acts: Sequence[Act], folder: Path) -> None:

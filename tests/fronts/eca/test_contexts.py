@@ -76,5 +76,5 @@ async def test_a_message_is_stored_with_the_contexts_that_it_names(tmp_path: Pat
     async with desk(tmp_path, RULES) as table:
         await answer(await table.client(), "Explain @a.py", contexts=sent(named, other))
         question = (await table.host.store.read_events("chat"))[0]
-    assert make_content(question, "chat", envelope=True).content.wire()["contexts"] == [named]
-    assert "contexts" not in make_content(question, "chat", envelope=False).content.wire()
+    assert make_content(question, "chat", envelope=True).content.as_json_object()["contexts"] == [named]
+    assert "contexts" not in make_content(question, "chat", envelope=False).content.as_json_object()

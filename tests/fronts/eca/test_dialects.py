@@ -235,6 +235,6 @@ async def test_a_change_has_no_field_for_another_editor_that_is_not_in_eca(*, en
     content = ToolCallRunContent(id="1", name="n", server="eca", arguments={}, manual_approval=True, details=details)
     event = Event(chat="c", turn="1", role=Role.ASSISTANT, content=content)
     ours = {"cells", "loads", "parts", "leftOut"}
-    sent: Any = make_content(event, "c", envelope=envelope).content.wire()["details"]
+    sent: Any = make_content(event, "c", envelope=envelope).content.as_json_object()["details"]
     assert sent.keys() - ours == {"type", "path", "diff", "linesAdded", "linesRemoved"}
     assert sent.keys() & ours == (ours if envelope else set())

@@ -100,7 +100,7 @@ async def test_what_the_tools_get_says_nothing_of_versions() -> None:
     page.put("n.ipynb", "a", "text")
     async with served(page) as notebooks:
         for _ in range(2):
-            assert "outputsVersion" not in str((await notebooks.read("n.ipynb")).wire())
+            assert "outputsVersion" not in str((await notebooks.read("n.ipynb")).as_json_object())
 
 
 async def test_outputs_of_a_notebook_that_was_closed_are_forgotten() -> None:

@@ -147,7 +147,7 @@ async def test_rules_follow_a_moved_notebook_and_outlive_the_server_but_a_copy_h
 async def test_the_code_of_a_cell_makes_no_rule_and_sees_none(tmp_path: Path) -> None:
     rule = RuleText(decision="allow", rule="eca", notebook=BOOK)
     async with open_books(tmp_path) as (table, client):
-        await client.result("approvals/add", rule.wire())
+        await client.result("approvals/add", rule.as_json_object())
         stranger = await table.client(sees_all_chats=False)
         for method in ("approvals/add", "approvals/remove"):
             with pytest.raises(Exception, match="only a client of the user's"):

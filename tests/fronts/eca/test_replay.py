@@ -32,7 +32,7 @@ async def test_what_a_replay_showed_is_not_part_of_what_comes_after_it(tmp_path:
         await session.open(InitializeParams())
         session.show([piece(2), piece(3), piece(4)])
         async with session.sending:
-            await session.show_again("a", None, [piece(1), piece(2), piece(3)], anew=True)
+            await session.send_past_events("a", None, [piece(1), piece(2), piece(3)], clear_first=True)
         table.tasks.create_task(session.run())
         texts: list[str] = []
         async for message in ours:

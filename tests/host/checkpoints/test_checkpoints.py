@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_eca.host.checkpoints.checkpoints import MAX_BYTES, CallKeeper, Checkpoints, RestoreResult
+from jupyter_eca.host.checkpoints.checkpoints import MAX_BYTES, CallCheckpointer, Checkpoints, RestoreResult
 from jupyter_eca.host.store import Store
 from jupyter_eca.plugins.tools.base import ToolContext
 from jupyter_eca.plugins.tools.files import edit_file, move_file, write_file
@@ -29,8 +29,8 @@ class Room:
     checkpoints: Checkpoints
 
     async def run(self, turn: str, tool: Tool, **arguments: Any) -> None:
-        keeper = CallKeeper(self.checkpoints, "c", turn)
-        await tool.run(ToolContext("c", Files((self.folder,)), keeper=keeper), arguments)
+        keeper = CallCheckpointer(self.checkpoints, "c", turn)
+        await tool.run(ToolContext("c", Files((self.folder,)), checkpointer=keeper), arguments)
         await keeper.finish()
 
     async def back(self, *turns: str) -> RestoreResult:

@@ -140,7 +140,7 @@ async def test_a_prompt_that_cannot_be_had_is_told_and_not_sent_to_the_model(tmp
 
 async def test_prompts_of_servers_are_listed_with_their_arguments(tmp_path: Path) -> None:
     async with documented(tmp_path) as table:
-        listed = [one.wire() for one in await commands.list_commands(table.host) if one.type == "mcpPrompt"]
+        listed = [one.as_json_object() for one in await commands.list_commands(table.host) if one.type == "mcpPrompt"]
         arguments = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
         assert listed == [
             {"name": "docs:ask", "description": "Ask the docs", "type": "mcpPrompt", "arguments": arguments}

@@ -119,7 +119,7 @@ def test_a_stored_chat_is_restored_to_what_0_1_0_knew_of_it(chat: str, tables: T
     assert len(state.tasks) == expected["tasks"]
     assert sorted(list_fetched_rules(state.history)) == expected["fetched rules"]
     assert tables.find_last_summary(chat) == expected["last summary"]
-    closed = [[event.role, event.content.wire(), getattr(event.aside, "text", "")] for event in missing]
+    closed = [[event.role, event.content.as_json_object(), getattr(event.aside, "text", "")] for event in missing]
     assert closed == expected["closed"]
 
 

@@ -131,4 +131,4 @@ async def test_of_a_client_that_does_not_read_only_the_newest_report_of_each_cal
         for id in ("one", "two"):
             report = ChatToolCallProgressParams(chat_id="chat", id=id, text=str(n))
             add_notice(behind, Notice("chat/toolCallProgress", report, "chat"))
-    assert [one.params.wire()["text"] for one in behind if isinstance(one, Notice)] == ["999", "999"]
+    assert [one.params.as_json_object()["text"] for one in behind if isinstance(one, Notice)] == ["999", "999"]

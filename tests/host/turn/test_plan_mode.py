@@ -312,7 +312,7 @@ async def test_nothing_that_changes_something_runs_in_plan_mode_whatever_the_rul
         write(there, ASKED)
         await answer(there.client, "Hello", yes, agent="plan")
         live = await there.table.host.chats.load("chat")
-        changing = [tool.name for tool in live.state.setup.tools if not tool.only_reads]
+        changing = [tool.name for tool in live.state.setup.tools if not tool.read_only_hint]
         assert {*arguments} <= {*changing}
         calls: list[Rule] = [{"tool": name, "arguments": arguments.get(name, {})} for name in changing]
         look: Rule = {"tool": "read_file", "arguments": {"path": "kept.txt"}}

@@ -78,12 +78,12 @@ class Shelf:
         match METHODS[method].parse(params):
             case wire.NotebookReadParams(path=path) if path in self.books:
                 self.reads += 1
-                return self.books[path].wire()
+                return self.books[path].as_json_object()
             case wire.NotebookReadParams(path=path):
                 raise RemoteError(f"There is no notebook {path}.")
             case _:
                 infos = [wire.NotebookInfo(path=path, active=place == 0) for place, path in enumerate(self.books)]
-                return wire.NotebookListResult(notebooks=tuple(infos)).wire()
+                return wire.NotebookListResult(notebooks=tuple(infos)).as_json_object()
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Room:
         return await read_materials(there, await find_mentioned_contexts(there, message))
 
     async def offered(self, query: str, who: EcaClient | Peer | None = None) -> list[ChatContext]:
-        params = ChatQueryContextParams(query=query, chat_id="chat").wire()
+        params = ChatQueryContextParams(query=query, chat_id="chat").as_json_object()
         if isinstance(who, Peer) or who is None:
             result = ChatQueryContextResult.model_validate(await self.page.request("chat/queryContext", params))
             return list(result.contexts)

@@ -87,7 +87,7 @@ async def test_what_fits_best_is_offered_first_whatever_it_is(tmp_path: Path) ->
     (tmp_path / "book/bookshelf.py").touch()
     (tmp_path / "notebook.py").touch()
     async with near(tmp_path, Shelf()) as around:
-        found = [context.wire() for context in await list_offers(around, "book")]
+        found = [context.as_json_object() for context in await list_offers(around, "book")]
     assert [one.get("path") or one.get("uri") for one in found] == [
         str(tmp_path / "book"),
         "shelf://book",
@@ -108,7 +108,7 @@ async def test_what_was_added_is_not_offered_again(tmp_path: Path) -> None:
 
 async def test_an_address_is_offered_as_a_page(tmp_path: Path) -> None:
     async with near(tmp_path) as around:
-        assert [one.wire() for one in await list_offers(around, "https://example.com")] == [
+        assert [one.as_json_object() for one in await list_offers(around, "https://example.com")] == [
             {"type": "web", "url": "https://example.com"}
         ]
 
@@ -119,7 +119,7 @@ async def test_a_message_names_files_folders_and_pages(tmp_path: Path) -> None:
     (tmp_path / "src/main.py").touch()
     async with near(tmp_path) as around:
         message = 'Compare @src/main.py:L2-3, #src and @"only one.py" with @https://example.com.'
-        assert [one.wire() for one in await find_mentioned_contexts(around, message)] == [
+        assert [one.as_json_object() for one in await find_mentioned_contexts(around, message)] == [
             {"type": "file", "path": "src/main.py", "linesRange": {"start": 2, "end": 3}},
             {"type": "directory", "path": "src"},
             {"type": "file", "path": str(tmp_path / "src/only one.py")},

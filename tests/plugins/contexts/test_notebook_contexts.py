@@ -219,7 +219,7 @@ async def test_a_profile_is_given_only_if_values_of_tables_may_be(tmp_path: Path
 async def test_a_list_of_variables_tells_no_values(tmp_path: Path) -> None:
     async with room(tmp_path, cells(), Variables(HELD)) as there:
         found = [one for one in await there.offered("", there.cell) if one.type == "variable"]
-        assert [one.wire() for one in found][:2] == [
+        assert [one.as_json_object() for one in found][:2] == [
             {"type": "variable", "name": "df", "label": "var:df", "description": "pandas.DataFrame 8 x 2"},
             {"type": "variable", "name": "arr", "label": "var:arr", "description": "numpy.ndarray 3 int64"},
         ]
@@ -235,14 +235,14 @@ def labels(found: Any) -> list[str]:
 async def test_cells_are_offered_by_number_and_first_line_the_error_before_them(tmp_path: Path) -> None:
     async with room(tmp_path, cells()) as there:
         found = await there.offered("")
-        assert found[0].wire() == {
+        assert found[0].as_json_object() == {
             "type": "error",
             "label": "error",
             "description": "ValueError: no such planet (cell 4)",
         }
         assert {"cell:1", "cell:2", "cell:5", "notebook"} <= set(labels(found))
         (cell,) = [one for one in found if one.type == "cell" and labels([one]) == ["cell:2"]]
-        assert cell.wire() == {
+        assert cell.as_json_object() == {
             "type": "cell",
             "label": "cell:2",
             "description": "def orbit(name):",
@@ -277,7 +277,7 @@ async def test_every_offer_can_be_sent_back(tmp_path: Path) -> None:
     async with room(tmp_path, selecting("raise")) as there:
         for query in ("", "output:"):
             for one in await there.offered(query):
-                assert sent(one.wire()) == (one,)
+                assert sent(one.as_json_object()) == (one,)
 
 
 async def test_who_goes_on_typing_does_not_have_the_notebook_read_again(tmp_path: Path) -> None:

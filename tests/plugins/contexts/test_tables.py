@@ -128,11 +128,13 @@ async def test_a_table_that_several_connections_have_is_chosen_by_its_connection
             told = await there.told("Sum up @table:orders", there.cell)
             assert "Several connections have a table orders. Write @table:shop.orders or @table:archive.orders." in told
             assert "archive.orders: table of" in await there.told("Sum up @table:archive.orders", there.cell)
-            assert [one.wire()["label"] for one in await there.offered("ord", there.cell)] == [
+            assert [one.as_json_object()["label"] for one in await there.offered("ord", there.cell)] == [
                 "table:shop.orders",
                 "table:archive.orders",
             ]
-            assert [one.wire()["label"] for one in await there.offered("table:old", there.cell)] == ["table:old"]
+            assert [one.as_json_object()["label"] for one in await there.offered("table:old", there.cell)] == [
+                "table:old"
+            ]
 
 
 async def test_tables_are_offered_with_their_columns_and_can_be_sent_back(
@@ -140,7 +142,7 @@ async def test_tables_are_offered_with_their_columns_and_can_be_sent_back(
 ) -> None:
     async with room(tmp_path, CELLS, Namespace(user={"con": con, "duck": duck})) as there:
         offered = [one for one in await there.offered("table:", there.cell) if one.type == "table"]
-        assert [one.wire() for one in offered] == [
+        assert [one.as_json_object() for one in offered] == [
             {
                 "type": "table",
                 "label": "table:order items",
@@ -151,7 +153,7 @@ async def test_tables_are_offered_with_their_columns_and_can_be_sent_back(
             {"type": "table", "label": "table:recent", "description": "view of con: id", "name": "recent"},
             {"type": "table", "label": "table:planets", "description": "table of duck: name", "name": "planets"},
         ]
-        assert sent(*(one.wire() for one in offered)) == tuple(offered)
+        assert sent(*(one.as_json_object() for one in offered)) == tuple(offered)
         told = said(await answer(there.cell, "Sum up @table:planets", contexts=(offered[3],)))
         assert told.count("duck.planets: table of") == 1
         assert [one for one in await there.offered("table:", there.strict) if one.type == "table"] == []

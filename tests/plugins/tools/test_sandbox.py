@@ -394,7 +394,7 @@ async def test_where_the_home_folder_is_in_the_workspace_a_command_is_asked_abou
 
 async def test_a_command_runs_as_it_was_shown_or_not_at_all(workspace: Path) -> None:
     shown = ShellCommandDetails(commands=(), line="touch made.txt", sandbox=SandboxState.TRUSTED)
-    context = ToolContext("chat", Files((workspace,)), announced=shown)
+    context = ToolContext("chat", Files((workspace,)), shown_details=shown)
     with pytest.raises(ToolError, match="The sandbox was switched off after this call was shown"):
         await shell_command.run(context, {"command": "touch made.txt"})
     assert not (workspace / "made.txt").exists()

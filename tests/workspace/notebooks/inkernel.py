@@ -33,7 +33,7 @@ changes = TypeAdapter(tuple[CellChange, ...])
 notebooks = ExecutedNotebooks(Files((Path.cwd(),)), get_ipython())"""
 
 _CALL = """try:
-    print(json.dumps({{"done": (await notebooks.{call}).wire()}}))
+    print(json.dumps({{"done": (await notebooks.{call}).as_json_object()}}))
 except ToolError as error:
     print(json.dumps({{"refused": str(error)}}))"""
 

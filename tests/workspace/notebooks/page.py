@@ -50,7 +50,7 @@ class Page:
                 answer = await self._run(NotebookRunParams.model_validate(params))
             case _:
                 answer = Done()
-        return answer.wire()
+        return answer.as_json_object()
 
     def _cells(self, path: str) -> list[Any]:
         if path not in self.open:

@@ -51,7 +51,7 @@ def get_edits(details: FileChangeDetails) -> dict[str, str]:
 def test_what_remains_of_edits_of_several_cells(case: dict[str, Any]) -> None:
     edits = [edit(cell["id"], cell["was"], cell["source"]) for cell in case["cells"]]
     details = describe(*edits, cells={cell["id"]: cell["was"] for cell in case["cells"]})
-    assert [part.wire() for part in details.parts or ()] == case["parts"]
+    assert [part.as_json_object() for part in details.parts or ()] == case["parts"]
     narrowed = leave_out_parts(details, case["leftOut"])
     assert narrowed is not None
     remaining = {
@@ -145,7 +145,7 @@ def test_a_move_is_a_part_and_a_cell_that_is_edited_too_has_the_parts_of_its_edi
     move = MoveCell(cell_id="c", index=0, after="")
     changes = (move, edit("c", "p = 1\nq\nr = 1", "p = 2\nq\nr = 2"), MoveCell(cell_id="b", index=0, after=""))
     details = describe(*changes, cells={"a": "x", "b": "y", "c": "p = 1\nq\nr = 1"})
-    assert [part.wire() for part in details.parts or ()] == [
+    assert [part.as_json_object() for part in details.parts or ()] == [
         {"kind": "move", "cellId": "c"},
         {"start": 0, "end": 6, "text": "p = 2\n", "cellId": "c"},
         {"start": 8, "end": 13, "text": "r = 2", "cellId": "c"},

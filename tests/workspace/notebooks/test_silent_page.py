@@ -41,7 +41,7 @@ class FreezingPage:
         self.running.append(self._tasks.create_task(self.page.run()))
 
     async def _answer(self, method: str, params: Any) -> Any:  # noqa: ARG002
-        return NotebookListResult(notebooks=(NotebookInfo(path=self.path, active=True),)).wire()
+        return NotebookListResult(notebooks=(NotebookInfo(path=self.path, active=True),)).as_json_object()
 
 
 @asynccontextmanager

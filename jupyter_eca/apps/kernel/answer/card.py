@@ -171,14 +171,14 @@ class _Page:
     async def send_content(self, received: ChatContentReceivedParams) -> None:
         """Send a content to the page, if it is ready."""
         if self._ready:
-            await self._peer.notify("chat/contentReceived", received.wire())
+            await self._peer.notify("chat/contentReceived", received.as_json_object())
 
     async def ask(self, question: ChatAskQuestionParams, answer: asyncio.Future[ChatAskQuestionResult]) -> None:
         """Ask the question on this page, until it is answered here or on another page. If the page leaves, or its
         answer is an error, the question stays open."""
         if not self._ready:
             return
-        request = asyncio.ensure_future(self._peer.request("chat/askQuestion", question.wire()))
+        request = asyncio.ensure_future(self._peer.request("chat/askQuestion", question.as_json_object()))
         await asyncio.wait((request, answer), return_when=asyncio.FIRST_COMPLETED)
         if not request.done():
             request.cancel()
@@ -189,9 +189,9 @@ class _Page:
         """Answer a request of the page."""
         match method:
             case "initialize":
-                return InitializeResult().wire()
+                return InitializeResult().as_json_object()
             case "chat/list":
-                return ChatListResult(chats=()).wire()
+                return ChatListResult(chats=()).as_json_object()
             case _:
                 # Requests to write approval rules are refused, too: code that runs in the kernel could send such a
                 # request in the user's name.

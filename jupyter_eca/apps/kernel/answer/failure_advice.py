@@ -40,5 +40,5 @@ def advise(failure: TurnFailure | None) -> str:
 
 def add_failure(metadata: Mapping[str, Any], failure: TurnFailure | None) -> dict[str, Any]:
     """Return the metadata of an output with the mark of the failure: `{KEY: {"failure": {"kind", "model"}}}`."""
-    mark = {"failure": failure.wire()} if failure else {}
+    mark = {"failure": failure.as_json_object()} if failure else {}
     return {**metadata, KEY: {**metadata.get(KEY, {}), **mark}} if mark else dict(metadata)

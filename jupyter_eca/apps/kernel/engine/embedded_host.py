@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 class EmbeddedDoor:
     """Implements `Door` for the sessions of this kernel: it gives the host to each session, and decides what the client
-    of the session may do. It also runs the host. The attributes are explained in `fronts/eca/door.py`."""
+    of the session may do. It also runs the host."""
 
     # The cells see only the chats in which they have asked.
     sees_all_chats = False
     # Events do not say who caused them, because only one person uses this host.
-    names_people = False
+    sends_user_names = False
     # A client of this kernel may do everything, because the kernel is its user's own.
     access = FULL_ACCESS
     # The host has the rights of this kernel, so the user of the kernel may trust folders.

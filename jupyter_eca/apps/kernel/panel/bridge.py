@@ -92,7 +92,7 @@ class PanelBridge:
         """Lend the user's Python functions to the engine, if they have changed since the last prompt."""
         if self._lending.version != self._lent_version:
             self._lent_version = self._lending.version
-            params = ToolLendParams(tools=self._lending.list_tools()).wire()
+            params = ToolLendParams(tools=self._lending.list_tools()).as_json_object()
             await self._engine.send(Request(f"{_ID_PREFIX}{self._lent_version}", "tool/lend", params))
 
     async def _forward_to_page(self) -> None:
@@ -129,16 +129,16 @@ class PanelBridge:
 
     async def execute(self, params: Any) -> Any:
         """Run code in this kernel, and return its output. `params` and the result are those of the request."""
-        return (await self._kernel.execute(KernelExecuteParams.model_validate(params).code)).wire()
+        return (await self._kernel.execute(KernelExecuteParams.model_validate(params).code)).as_json_object()
 
     async def variables(self, params: Any) -> Any:
         """Describe variables of this kernel. `params` and the result are those of the request."""
-        return (await self._kernel.variables(KernelVariablesParams.model_validate(params).names)).wire()
+        return (await self._kernel.variables(KernelVariablesParams.model_validate(params).names)).as_json_object()
 
     async def call(self, params: Any) -> Any:
         """Call a Python function that was lent as a tool. `params` and the result are those of the request."""
         called = ToolCallParams.model_validate(params)
-        return (await self._lending.call(called.name, called.arguments)).wire()
+        return (await self._lending.call(called.name, called.arguments)).as_json_object()
 
 
 # The engine's requests that only the kernel can answer.

@@ -103,7 +103,7 @@ def is_web_address(uri: str) -> bool:
 def make_attachment(context: ChatContext, root: Path) -> Json:
     """Return the attachment that a client sends when its user chooses this context. The client sends `_meta` back
     unchanged."""
-    wire: Json = context.wire()
+    wire: Json = context.as_json_object()
     meta = {META_KEY: wire}
     if isinstance(context, FileContext | DirectoryContext):
         path = root / context.path

@@ -116,7 +116,9 @@ class ClientTool(Plain):
 
 def make_spec(definition: content.ToolDefinition) -> ToolSpec:
     """Make the description of a client's tool for the model. Its name begins with `CLIENT_PREFIX`."""
-    input_schema: dict[str, Any] = definition.input_schema.wire() if definition.input_schema else {"type": "object"}
+    input_schema: dict[str, Any] = (
+        definition.input_schema.as_json_object() if definition.input_schema else {"type": "object"}
+    )
     schema: dict[str, Any] = {"properties": {}, **input_schema}
     return ToolSpec(
         f"{CLIENT_PREFIX}{definition.name}",

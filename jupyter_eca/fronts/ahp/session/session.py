@@ -164,7 +164,7 @@ class AhpSession:
         events = await self._host.chats.read_events(self.chat)
         for event in merge_pieces(events):
             for action in self._projection.project(event):
-                self._draft = reduce_session(self._draft, action.wire(), event.at)
+                self._draft = reduce_session(self._draft, action.as_json_object(), event.at)
         modified = max(state["summary"]["modifiedAt"], self._draft["summary"]["modifiedAt"])
         self._draft = replace_fields(self._draft, summary=replace_fields(self._draft["summary"], modifiedAt=modified))
         self._front.add_to_hub(self, self._draft)
@@ -286,7 +286,7 @@ class AhpSession:
 
     def dispatch(self, action: actions.AhpAction, at: int | None = None) -> None:
         """Apply an action of the server. `at` is its time in milliseconds; by default it is the current time."""
-        self._apply(action.wire(), now() if at is None else at)
+        self._apply(action.as_json_object(), now() if at is None else at)
 
     def _apply(self, action: Json, at: int, origin: ActionOrigin | None = None) -> None:
         """Apply an action and send it to all clients. If the action changes something that the note of the session

@@ -72,7 +72,7 @@ class Terminals:
             raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
         if hub.has(uri) or uri.startswith(("eca:", "agenthost:")):
             raise RemoteError(f"{uri} is taken.", AhpErrorCode.ALREADY_EXISTS)
-        claim = params.claim.wire()
+        claim = params.claim.as_json_object()
         if claim.get("clientId", client) != client:
             raise RemoteError("A client can claim a terminal for itself or for a session.", AhpErrorCode.INVALID_PARAMS)
         if reason := self._refuse_claim(params.claim):

@@ -59,7 +59,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
         title = row.title if row else None
         session.wire_ids.setdefault(id, params.chat_id)
         within = _find_span(page, after)
-        await session.show_again(id, title, page.events, flags, anew=after is None, within=within)
+        await session.send_past_events(id, title, page.events, flags, clear_first=after is None, within=within)
         live = session.host.chats.get_live(id)
         selection = _make_selection(session, live.choice if live else get_stored_choice(row))
         await _notify_selection(session, id, title, selection)
@@ -193,7 +193,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)
-    names_people = session.dialect is Dialect.OWN and session.door.names_people
+    names_people = session.dialect is Dialect.OWN and session.door.sends_user_names
     # Only the chats that match the query have an excerpt here.
     excerpts = await find_chats(session.host.services.store, rows, params.query or "")
     return chats.ChatListResult(

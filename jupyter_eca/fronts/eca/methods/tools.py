@@ -50,7 +50,7 @@ class LinkTool(Plain):
         )
         await self.session.catch_up()  # send all events first: the function may block the client
         try:
-            answer = await self.session.peer.request("tool/call", params.wire())
+            answer = await self.session.peer.request("tool/call", params.as_json_object())
             result = wire.ToolCallResult.model_validate(answer)
         except RemoteError as error:
             raise ToolError(f"{self.spec.name} did not answer: {error}.", "Go on without it.") from error

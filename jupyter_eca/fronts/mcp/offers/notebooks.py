@@ -108,12 +108,12 @@ class NotebookShelf:
         path = unquote(match["name"])
         parts: list[Any] = []
         with suppress(EcaError):
-            parts.append((await _find_notebooks(backend).read(path)).wire())
+            parts.append((await _find_notebooks(backend).read(path)).as_json_object())
         if match["kind"] == "kernel":
             with suppress(EcaError):
                 kernels = find_kernels(backend.host.services, None)
                 kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
-                parts.append((await kernel.state()).wire() if kernel is not None else None)
+                parts.append((await kernel.state()).as_json_object() if kernel is not None else None)
         return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
 
     def needs_ask_access(self, uri: str) -> bool:
@@ -166,7 +166,7 @@ async def _read_notebook(backend: Assistant, path: str, cell: str | None) -> dic
     """Return a notebook with all its cells, or only the cell with this id. Raises: RefusedCall, ToolError."""
     document = await _find_notebooks(backend).read(path)
     if cell is None:
-        return {**document.wire(), "cells": [_describe_cell(document, known) for known in document.cells]}
+        return {**document.as_json_object(), "cells": [_describe_cell(document, known) for known in document.cells]}
     wanted = document.find_cell(cell)
     if wanted is None:
         raise RefusedCall(f"{path} has no cell {cell!r}.")
@@ -177,7 +177,7 @@ def _describe_cell(document: NotebookDocument, cell: NotebookCell) -> dict[str, 
     """Return a cell as a JSON object, with its number in the notebook and its own URI."""
     number = document.cells.index(cell) + 1
     uri = _CELL.format(path=quote(document.path, safe=""), id=quote(cell.id, safe=""))
-    return {"number": number, "uri": uri, **cell.wire()}
+    return {"number": number, "uri": uri, **cell.as_json_object()}
 
 
 async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
@@ -187,11 +187,11 @@ async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
     if kernel is None:
         raise RefusedCall("There is no kernel here.")
     state = await kernel.state()
-    fields = {"notebook": path, "id": kernel.id, **state.wire()}
+    fields = {"notebook": path, "id": kernel.id, **state.as_json_object()}
     if state.status != "idle":
         return fields
     result = await kernel.variables("", ())
-    return {**fields, "variables": [variable.wire() for variable in result.variables]}
+    return {**fields, "variables": [variable.as_json_object() for variable in result.variables]}
 
 
 async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
@@ -202,7 +202,7 @@ async def _read_chat(backend: Assistant, id: str) -> dict[str, Any]:
     if row is None or row.workspace != host.store.workspace:
         raise RefusedCall(f"There is no chat {id!r}.")
     lines = [
-        {**line, **({"by": event.by.wire()} if event.by else {})}
+        {**line, **({"by": event.by.as_json_object()} if event.by else {})}
         for event in merge_pieces(await host.chats.read_events(id))
         if (line := _make_line(event))
     ]

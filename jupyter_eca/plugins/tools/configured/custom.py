@@ -87,7 +87,7 @@ class CustomTool(Plain):
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
         """Return the command line of a call, and whether it would run in the sandbox."""
-        state, _ = await find_sandbox(replace(context, announced=None))
+        state, _ = await find_sandbox(replace(context, shown_details=None))
         return _make_details(self._build_line(arguments), state)
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:

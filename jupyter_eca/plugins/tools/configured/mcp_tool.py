@@ -94,6 +94,6 @@ def make_mcp_tool(server: McpServer, tool: mcp_types.Tool) -> McpTool:
         server=server.name,
         origin=Origin.MCP,
         summary=f"{title} ({server.name})".replace("{", "{{").replace("}", "}}"),
-        only_reads=bool(hints and hints.read_only_hint),
+        read_only_hint=bool(hints and hints.read_only_hint),
     )
-    return McpTool(server, tool.name, spec, spec.only_reads)
+    return McpTool(server, tool.name, spec, spec.read_only_hint)

@@ -57,7 +57,7 @@ def shown(received: Iterable[Any], mark: str = "") -> list[dict[str, Any]]:
         if isinstance(item.content, UsageContent):
             made.append({"type": "usage"})
             continue
-        wire = item.content.wire()
+        wire = item.content.as_json_object()
         one = {"role": item.role, **{name: value for name, value in wire.items() if name not in _OWN}}
         before = made[-1] if made else {}
         grows = "argumentsText" if one["type"] == "toolCallPrepare" else "text"
