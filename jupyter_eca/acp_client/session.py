@@ -145,9 +145,11 @@ class _ObservedLink:
             yield message
 
     async def send(self, message: Message) -> None:
+        """Send a message to the agent."""
         await self._link.send(message)
 
     async def close(self) -> None:
+        """Close the link to the agent."""
         await self._link.close()
 
 

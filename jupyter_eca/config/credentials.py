@@ -229,20 +229,24 @@ class MemoryKeyStore(KeyStore):
     can_be_persistent = False
 
     def is_persistent(self) -> bool:
+        """False: all keys are gone when the process ends."""
         return False
 
     def load(self) -> None:
-        pass
+        """Do nothing: there is nothing to read."""
 
     def store(self, provider: str, stored_key: StoredKey) -> bool:
+        """Keep a key in memory. Return False, because it is stored nowhere else."""
         redaction.register_secret(stored_key.key)
         self._remember(provider, stored_key)
         return False
 
     def forget(self, provider: str) -> None:
+        """Forget the key of a provider."""
         self._remember(provider, None)
 
     def list_stored(self) -> list[str]:
+        """Return no providers, because nothing is stored."""
         return []
 
 

@@ -85,6 +85,7 @@ class CommLink(Inbox):
             self._write({"messages": batch})
 
     async def close(self) -> None:
+        """Send what still waits, and close the comm."""
         if not self.closed:
             if self._next_flush is not None:
                 self._next_flush.cancel()

@@ -82,6 +82,7 @@ class StdioLink(Inbox):
                     return
 
     async def send(self, message: Message) -> None:
+        """Give a message to the thread that writes, and return when it is written."""
         written: asyncio.Future[None] = self._loop.create_future()
         self._outgoing.put((self._encode(message), written))
         await written
@@ -105,6 +106,7 @@ class StdioLink(Inbox):
                 self._loop.call_soon_threadsafe(_mark_written, written)
 
     async def close(self) -> None:
+        """End the link. The messages that wait are written first."""
         self.end()
         self._outgoing.put(None)
 

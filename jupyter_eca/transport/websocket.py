@@ -36,9 +36,11 @@ class WebSocketLink(Inbox):
             self.push(error)
 
     async def send(self, message: Message) -> None:
+        """Send a message as one text frame; nothing if the link is closed."""
         if not self.closed:
             await self._write(encode(message))
 
     async def close(self) -> None:
+        """End the link, and close the WebSocket."""
         self.end()
         self._shut()

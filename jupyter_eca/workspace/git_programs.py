@@ -62,7 +62,8 @@ def find_git_program(folder: Path) -> str:
 
 
 def _find(folder: Path, seen: set[Path]) -> str:
-    """See `find_git_program`. `seen` has the repositories that were looked at. Raises: OSError, ValueError,
+    """Return what makes git run a program in a folder or in the submodules of its repository; "" for nothing. `seen`
+    has the folders that were looked at, so that none is looked at twice. Raises: OSError, ValueError,
     subprocess.SubprocessError."""
     found = _run_git(folder, "rev-parse", "--git-path", _HOOK)
     if found.returncode != 0:

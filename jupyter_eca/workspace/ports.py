@@ -348,11 +348,15 @@ class Notebooks(Protocol):
 
 
 class OpenNotebooks(Protocol):
-    """The part of `Notebooks` that contexts and instructions use. See `Notebooks` for the methods."""
+    """The part of `Notebooks` that contexts and instructions use: it only reads."""
 
-    async def list(self) -> tuple[NotebookInfo, ...]: ...
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        """List the notebooks that can be read now, such as those that a client has open."""
+        ...
 
-    async def read(self, path: str) -> NotebookDocument: ...
+    async def read(self, path: str) -> NotebookDocument:
+        """Return a notebook with its cells and their outputs. Raises: ToolError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,7 @@ class _AgentRule(Rule):
 
     @property
     def owner(self) -> str | None:
+        """The name of the agent."""
         return self.agent
 
 
@@ -169,17 +170,21 @@ class _UnitedRule(Rule):
 
     @property
     def selects_every_call(self) -> bool:
+        """Whether one of the two rules selects every call of its tool."""
         return any(rule.selects_every_call for rule in self.rules)
 
     @property
     def alternatives(self) -> tuple[Rule, ...]:
+        """The simple rules of both rules."""
         return tuple(simple for rule in self.rules for simple in rule.alternatives)
 
     @property
     def arguments(self) -> frozenset[str]:
+        """The names of the arguments that one of the two rules compares."""
         return frozenset[str]().union(*(rule.arguments for rule in self.rules))
 
     def find_match(self, call: CallToMatch, *, allows: bool) -> Rule | None:
+        """Return the simple rule that matches the arguments of the call; None when none of both rules does."""
         return next((match for rule in self.rules if (match := rule.find_match(call, allows=allows))), None)
 
 
@@ -226,10 +231,11 @@ class _MergedPolicy(Policy):
     """The policy of one agent, together with the policy of all agents."""
 
     defaults_agent: str | None = None
-    """See `default_owner`."""
+    """The name of the agent whose policy has set `by_default`; None if the policy of all agents has set it."""
 
     @property
     def default_owner(self) -> str | None:
+        """The name of the agent whose policy has set the default; None for the default of all agents."""
         return self.defaults_agent
 
 

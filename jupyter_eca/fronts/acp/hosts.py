@@ -43,6 +43,8 @@ class SharedHost:
         self._find_host = find_host
 
     async def open(self, folder: Path) -> Host:
+        """Return the host, after a check that the folder is in its workspace. Raises: ConfigError; RemoteError for
+        another folder."""
         host = await self._find_host()
         try:
             host.workspace.files.enter(folder)
@@ -51,6 +53,7 @@ class SharedHost:
         return host
 
     async def list_all(self) -> list[Host]:
+        """Return the one host. Raises: ConfigError."""
         return [await self._find_host()]
 
 
@@ -66,6 +69,7 @@ class FolderHosts:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, folder: Path) -> Host:
+        """Return the host of a folder, and start it first if there is none. Raises: ConfigError."""
         if folder not in self._opened:
             self._opened[folder] = asyncio.get_running_loop().create_future()
             task = asyncio.create_task(self._run(folder, self._opened[folder]))
@@ -75,6 +79,8 @@ class FolderHosts:
         return await asyncio.shield(self._opened[folder])
 
     async def list_all(self) -> list[Host]:
+        """Return the hosts that were started, and the one of the folder in which the process runs. Raises:
+        ConfigError."""
         folder = self._folder.resolve()
         await self.open(folder)
         return [await self.open(folder) for folder in list(self._opened)]

@@ -32,11 +32,24 @@ class DatabaseCursor(Protocol):
     """The result of a statement. It is the part of Python's database API that this room uses."""
 
     @property
-    def rowcount(self) -> int: ...
+    def rowcount(self) -> int:
+        """The number of rows that the statement has written or deleted."""
+        ...
+
     @property
-    def description(self) -> Sequence[Sequence[Any]] | None: ...
-    def fetchone(self) -> Any: ...
-    def fetchall(self) -> list[Any]: ...
+    def description(self) -> Sequence[Sequence[Any]] | None:
+        """A sequence for each column of the result, of which the first item is the name of the column; None for a
+        statement without a result."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Return the next row as a tuple; None when no row is left."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left, as tuples."""
+        ...
+
     def __iter__(self) -> Iterator[Any]: ...
 
 
@@ -107,12 +120,16 @@ class StoreConnection(sqlite3.Connection):
         return super().executemany(sql, (replace_half_surrogates(tuple(row)) for row in parameters))
 
     def insert(self, sql: str, parameters: Any, key: str, /) -> int:  # noqa: ARG002  # the number of a row is its key
+        """Run an INSERT of one row, and return the number of the row, which SQLite uses as the key."""
         return self.execute(sql, parameters).lastrowid or 0
 
     def begin(self) -> None:
+        """Begin a transaction, and take the lock for writing at once. It waits while another connection has the
+        lock."""
         self.execute("BEGIN IMMEDIATE")
 
     def is_lost(self) -> bool:
+        """Return whether the file was replaced or deleted since it was opened."""
         try:
             return self.file is not None and self.file.stat().st_ino != self.inode
         except FileNotFoundError:
@@ -121,12 +138,15 @@ class StoreConnection(sqlite3.Connection):
             return False
 
     def compact(self) -> None:
+        """Rewrite the file without deleted rows."""
         self.execute("VACUUM")
 
     def commit(self) -> None:
+        """End the transaction, and keep what it has written."""
         self.execute("COMMIT")
 
     def roll_back(self) -> None:
+        """End the transaction, and leave everything as it was before."""
         self.execute("ROLLBACK")
 
 

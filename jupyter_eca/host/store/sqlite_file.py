@@ -49,40 +49,51 @@ class SqliteFile:
 
     @property
     def db(self) -> StoreConnection:
+        """The connection to the file. It is another one after `open`, `renew` and `repair`."""
         return self._opened.db
 
     @property
     def warning(self) -> str:
+        """What was wrong when the file was opened, for the user; "" for nothing."""
         return self._opened.warning
 
     @property
     def is_temporary(self) -> bool:
+        """Whether the chats are in a temporary file, because the file of the user cannot be used."""
         return self._opened.temporary is not None
 
     def open(self) -> None:
+        """Open the file, or a temporary one if the file cannot be used."""
         self._opened = open_store(self._path, self._workspace)
         if self._opened.temporary is None:
             self.db.file, self.db.inode = self._opened.path, self._opened.inode
 
     def close(self) -> None:
+        """Close the file."""
         self._opened.close()
 
     def interrupt(self) -> None:
+        """End the statement that runs on another thread with an error."""
         self.db.interrupt()
 
     def renew(self) -> None:
+        """Open the file again, because another process has replaced it."""
         _log.warning("%s was replaced, and is opened again", self._path)
         self.close()
         self.open()
 
     def was_committed(self, transaction: str) -> bool:  # noqa: ARG002  # SQLite always says whether a commit has worked
+        """Return False. It is never called, because SQLite always says whether a commit has worked."""
         return False
 
     def is_damaged(self, error: Exception) -> bool:
+        """Return whether an error means that the file is damaged. If the error does not say it, the whole file is
+        read."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code
         return is_damage(error) if code != sqlite3.SQLITE_ERROR else self.has_damage()
 
     def has_damage(self) -> bool:
+        """Read the whole file, and return whether it is damaged."""
         return is_database_damaged(self.db)
 
     def repair(self) -> str:
@@ -101,10 +112,13 @@ class SqliteFile:
         return warning
 
     def describe(self) -> str:
+        """Return the version of SQLite and the path of the file."""
         return f"SQLite {sqlite3.sqlite_version}, `{self._opened.path}`"
 
     def set_patience(self, seconds: float) -> None:
+        """Set how many seconds a statement waits while another process has the lock of the file."""
         self.db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def advise(self, reason: str) -> str:
+        """Return what the user can do about an error; `reason` is its message."""
         return next((advice for words, advice in _ADVICE.items() if words in reason), "See the log.")

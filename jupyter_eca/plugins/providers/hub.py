@@ -141,9 +141,11 @@ class HubProvider:
             await plug.warm(provider, self._with_address(settings))
 
     def _choose_api(self, listed: ListedModel) -> AnthropicProvider | OpenAIProvider:
+        """Return the plug for the API that a model needs: Messages for Claude, Responses for others."""
         return self._messages if listed.is_claude else self._responses
 
     def _with_address(self, settings: ProviderConfig) -> ProviderConfig:
+        """Return the settings with the address of the gateway."""
         return settings.model_copy(update={"url": self.find_address(settings)})
 
     def _complete(self, settings: ProviderConfig, model: str, listed: ListedModel) -> ProviderConfig:

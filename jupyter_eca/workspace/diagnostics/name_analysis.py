@@ -61,6 +61,7 @@ def analyze_names(tree: ast.Module) -> CellNames:
 
 class _NameVisitor(ast.NodeVisitor):
     """Visits the nodes of a cell in the order in which Python runs them, and notes each name that is read or bound.
+    `visit_<type>` is called for each node of that type of the syntax tree, such as `visit_Import`.
 
     `local` has the names of each enclosing scope, the outermost first. It is empty at the level of the cell. `deferred`
     means that the code runs only when somebody calls it.

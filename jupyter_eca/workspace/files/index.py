@@ -122,11 +122,11 @@ class FileIndex:
         return [entry for _, entry in sorted(matches, key=lambda match: match[0])][:limit]
 
     async def search_files(self, query: str, limit: int) -> list[str]:
-        """Find files only. See `search`."""
+        """Find files only. The result has absolute paths, the best matches first."""
         return [path for _, path in await self._search_roots(query, limit, directories=False)]
 
     async def search_directories(self, query: str, limit: int) -> list[str]:
-        """Find folders only. See `search`."""
+        """Find folders only. The result has absolute paths, the best matches first."""
         return [path for _, path in await self._search_roots(query, limit, directories=True)]
 
     async def list_inside(self, folder: Path) -> list[str]:

@@ -105,7 +105,9 @@ class _Reader(Protocol):
         """End the statement that is running. Another thread calls this method."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close what the reader itself has opened. The connection of the user stays open."""
+        ...
 
 
 def describe_database(connection: Any, table: str = "") -> dict[str, Any]:
@@ -382,6 +384,7 @@ class _SqliteReader:
             raise
 
     def list_tables(self) -> Iterable[_Entry]:
+        """Yield the tables and views of each database of the connection."""
         for schema in self._cursors:
             rows = self._execute(
                 schema,
@@ -394,6 +397,7 @@ class _SqliteReader:
                 yield _Entry(schema, text, bool(is_view), text if schema == "main" else f"{schema}.{text}")
 
     def list_columns(self, entries: list[_Entry]) -> Iterable[tuple[_Entry, list[tuple[str, str]]]]:
+        """Yield each table with its columns and their types. Hidden columns of virtual tables are left out."""
         statement = (
             "SELECT CAST(name AS BLOB), CAST(type AS BLOB) FROM pragma_table_xinfo(?, ?) WHERE hidden != 1 ORDER BY cid"
         )
@@ -402,11 +406,13 @@ class _SqliteReader:
             yield entry, [(_decode(name), _decode(dtype)) for name, dtype in rows]
 
     def count_rows(self, entry: _Entry) -> tuple[int | None, str]:
+        """Return the number of rows; None and a sentence for a table that has more than `MAX_COUNTED`."""
         statement = f"SELECT count(*) FROM (SELECT 1 FROM {{}}.{_quote(entry.name)} LIMIT {MAX_COUNTED + 1})"  # noqa: S608  # quoted
         ((count,),) = self._execute(entry.schema, statement)
         return (count, "") if count <= MAX_COUNTED else (None, f"It has more than {MAX_COUNTED:,} rows.")
 
     def read_rows(self, entry: _Entry, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Return the first rows. Long texts are shortened by SQLite, and bytes become a `_Blob`."""
         # Of each value its type, its length, and its beginning: as bytes, for the reason in `_decode`.
         parts = ", ".join(
             f"typeof({name}) = 'text', typeof({name}) = 'blob', length({name}),"
@@ -424,10 +430,12 @@ class _SqliteReader:
         ]
 
     def interrupt(self) -> None:
+        """End the statement that is running in a connection of ours. The connection of the user is not touched."""
         for own in self._opened:
             own.interrupt()
 
     def close(self) -> None:
+        """Close the connections that this reader has opened."""
         for own in self._opened:
             own.close()
 
@@ -467,6 +475,7 @@ class _DuckDbReader:
         self.address = f"DuckDB database {path.partition('?')[0]}" if path else "DuckDB database in memory"
 
     def list_tables(self) -> Iterable[_Entry]:
+        """Yield the tables and views of all attached databases, those of the current database first."""
         rows = self._execute(
             "SELECT database_name, schema_name, table_name, false FROM duckdb_tables() WHERE NOT internal UNION ALL"
             " SELECT database_name, schema_name, view_name, true FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
@@ -476,6 +485,7 @@ class _DuckDbReader:
             yield _Entry(f"{database}\0{schema}", name, is_view, ".".join(path))
 
     def list_columns(self, entries: list[_Entry]) -> Iterable[tuple[_Entry, list[tuple[str, str]]]]:
+        """Yield each table with its columns and their types."""
         columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for database, schema, table, column, dtype in self._execute(
             "SELECT database_name, schema_name, table_name, column_name, data_type FROM duckdb_columns()"
@@ -487,19 +497,24 @@ class _DuckDbReader:
             yield entry, columns.get((entry.schema, entry.name), [])
 
     def count_rows(self, entry: _Entry) -> tuple[int | None, str]:
+        """Return the number of rows, which DuckDB knows without reading them."""
         return self._execute(f"SELECT count(*) FROM {self._get_path(entry)}")[0][0], ""  # noqa: S608  # quoted
 
     def read_rows(self, entry: _Entry, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Return the first rows."""
         names = ", ".join(map(_quote, columns))
         return self._execute(f"SELECT {names} FROM {self._get_path(entry)} LIMIT {FIRST_ROWS}")  # noqa: S608  # quoted
 
     def interrupt(self) -> None:
+        """End the statement that is running in the second connection."""
         self._cursor.interrupt()
 
     def close(self) -> None:
+        """Close the second connection."""
         self._cursor.close()
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
+        """Run a statement with these parameters, and return all its rows."""
         return self._cursor.execute(statement, list(values)).fetchall()
 
     def _get_path(self, entry: _Entry) -> str:
@@ -607,12 +622,14 @@ class _SqlAlchemyReader:
             raise _DatabaseError("The rest would take too long.")
 
     def list_tables(self) -> Iterable[_Entry]:
+        """Yield the tables and views of the default schema."""
         for name in sorted(self._inspector.get_table_names()):
             yield _Entry("", name, False, name)
         for name in sorted(self._inspector.get_view_names()):
             yield _Entry("", name, True, name)
 
     def list_columns(self, entries: list[_Entry]) -> Iterable[tuple[_Entry, list[tuple[str, str]]]]:
+        """Yield each table with its columns and their types."""
         if not hasattr(self._inspector, "get_multi_columns"):  # before SQLAlchemy 2
             for entry in entries:
                 yield entry, _list_reflected(self._inspector.get_columns(entry.name))
@@ -624,9 +641,11 @@ class _SqlAlchemyReader:
             yield entry, _list_reflected(columns.get((None, entry.name), []))
 
     def count_rows(self, entry: _Entry) -> tuple[int | None, str]:  # noqa: ARG002  # a server would read the whole table
+        """Return None and no sentence: many servers would read the whole table to count its rows."""
         return None, ""
 
     def read_rows(self, entry: _Entry, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Return the first rows."""
         table = self._alchemy.table(entry.name, *map(self._alchemy.column, columns))
         rows = self._connection.execute(self._alchemy.select(table).limit(FIRST_ROWS)).fetchall()
         return [tuple(row) for row in rows]
@@ -636,6 +655,7 @@ class _SqlAlchemyReader:
         the server itself ends where it can."""
 
     def close(self) -> None:
+        """Close our connection and its pool. The pool of the user stays open."""
         self._connection.close()
         self._pool.dispose()
 

@@ -317,6 +317,7 @@ class ServerKernel:
         return await self._kernels.history(await self._find_id())
 
     async def interrupt(self) -> None:
+        """Interrupt what runs in the kernel. Raises: ToolError when the kernel is gone."""
         await self._kernels.interrupt(await self._find_id())
 
     async def restart(self) -> None:

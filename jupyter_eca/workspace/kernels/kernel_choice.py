@@ -57,9 +57,11 @@ class CellKernels:
 
 
 class NotebookList(Protocol):
-    """The part of the interface `Notebooks` that is used here."""
+    """The part of the interface `Notebooks` of `workspace/ports.py` that finds the active notebook."""
 
-    async def list(self) -> tuple[NotebookInfo, ...]: ...
+    async def list(self) -> tuple[NotebookInfo, ...]:
+        """List the notebooks that clients have open, with the paths of their kernels."""
+        ...
 
 
 async def find_prompt_kernel(kernel: Kernel | None, kernels: Kernels | None, notebook: str) -> Kernel | None:

@@ -110,6 +110,7 @@ class LocalKernel:
         return None if self._kernel is None else await self._kernel.history(_LANGUAGE, busy=False)
 
     async def interrupt(self) -> None:
+        """Interrupt what runs in the kernel. It does nothing if the kernel was not started."""
         if self._kernel is not None:
             await self._manager.interrupt_kernel()
 

@@ -75,6 +75,7 @@ class Tail:
         self._parts, self._size = [tail], len(tail)
 
     def _clear(self) -> None:
+        """Forget all output so far."""
         self._parts.clear()
         self._size = 0
         self._clear_next = False

@@ -81,6 +81,7 @@ class CellOutputs:
             self._clear()
 
     def _clear(self) -> None:
+        """Forget all outputs so far."""
         self._outputs.clear()
         self._displays.clear()
         self._clear_next = False

@@ -53,6 +53,7 @@ class NbformatCell:
 
     @property
     def source(self) -> str:
+        """The source of the cell; "" if the file has none."""
         return self.node.get("source", "")
 
     @property

@@ -35,7 +35,9 @@ _MAY_FAIL = "raises-exception"
 class RunnableNotebooks(Protocol):
     """Notebooks in which a run can store outputs."""
 
-    async def read(self, path: str) -> NotebookDocument: ...
+    async def read(self, path: str) -> NotebookDocument:
+        """Return the notebook as it is now, with its cells and their outputs."""
+        ...
 
     async def read_cells(self, path: str) -> list[NbformatCell]:
         """Return the cells as they are now.
@@ -108,6 +110,8 @@ async def _run_cell(notebooks: RunnableNotebooks, kernel: CellKernel, path: str,
     outputs = CellOutputs()
 
     def on_message(message: dict[str, Any]) -> None:
+        """Add a message of the kernel to the outputs of the cell and to the lines that the user sees while the cell
+        runs."""
         outputs.add_message(message)
         tail.add_message(message)
 

@@ -63,11 +63,14 @@ class NotebookScreen:
         self._next_redraw = 0.0  # the earliest time of the next redraw
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
+        """Replace the output by the answer so far, if `REDRAW_SECONDS` have passed since the last time, or always with
+        `now`."""
         if now or time.monotonic() >= self._next_redraw:
             self._show(transcript)
             self._next_redraw = time.monotonic() + REDRAW_SECONDS
 
     def finish(self, transcript: CellTranscript) -> None:
+        """Replace the output by the complete answer, and show its pictures in outputs of their own."""
         self._show(transcript, final=True)
         _show_pictures(self._publisher, transcript)
 
@@ -89,9 +92,10 @@ class FinalScreen:
         self._publisher = publisher
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:
-        pass
+        """Draw nothing while the answer grows."""
 
     def finish(self, transcript: CellTranscript) -> None:
+        """Show the complete answer, and its pictures."""
         data = {"text/markdown": transcript.as_markdown(final=True), "text/plain": transcript.as_text()}
         self._publisher.publish(data, transcript.metadata)
         _show_pictures(self._publisher, transcript)
@@ -105,6 +109,7 @@ class TerminalScreen:
         self._printed: dict[int, str] = {}  # what was printed of each part of the answer, by its index
 
     def draw(self, transcript: CellTranscript, *, now: bool = False) -> None:  # noqa: ARG002  # printing needs no limit
+        """Print the text that is new since the last call, and a line for each tool call whose state has changed."""
         for number, part in enumerate(transcript.visible_parts):
             text, before = part_as_text(part), self._printed.get(number, "")
             # A call is not printed while it is prepared or starts ("…"): a printed line cannot be changed later.
@@ -116,6 +121,7 @@ class TerminalScreen:
         sys.stdout.flush()
 
     def finish(self, transcript: CellTranscript) -> None:
+        """Print what is not printed yet, and the task list."""
         self.draw(transcript)
         task_list = transcript.task_list
         sys.stdout.write(f"\n\n{format_plain_checklist(task_list)}\n" if task_list else "\n")

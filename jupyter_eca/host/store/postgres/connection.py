@@ -41,17 +41,21 @@ class PostgresConnection:
         self._transaction = ""
 
     def execute(self, sql: str, parameters: Any = (), /) -> PostgresRows:
+        """Run a statement that is written for SQLite, with parameters that PostgreSQL can store."""
         return PostgresRows(self._raw.execute(_translate(sql), [_clean(value) for value in parameters]))
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
+        """Run a statement that is written for SQLite once for each row of parameters."""
         with self._raw.cursor() as cursor:
             cursor.executemany(_translate(sql), [[_clean(value) for value in row] for row in parameters])
 
     def insert(self, sql: str, parameters: Any, key: str, /) -> int:
+        """Run an INSERT of one row, and return the number that the server has given to its column `key`."""
         (number,) = self.execute(f"{sql} RETURNING {key}", parameters).fetchall()[0]
         return number
 
     def begin(self) -> None:
+        """Begin a transaction, and wait for the lock that all writing processes of this user share."""
         # The lock comes in the same message. It makes the transactions of all processes of a user follow each other,
         # as in SQLite. So the numbers of events have the order of their commits, and a reader that asks for what came
         # after a number misses none.
@@ -60,6 +64,8 @@ class PostgresConnection:
         _, self._transaction = cursor.fetchone()
 
     def commit(self) -> None:
+        """End the transaction, and keep what it has written. Raises: UnknownCommit if the connection is lost
+        meanwhile."""
         try:
             self._raw.execute("COMMIT")
         except Exception as error:
@@ -68,10 +74,13 @@ class PostgresConnection:
             raise
 
     def roll_back(self) -> None:
+        """End the transaction, and leave everything as it was before. The server has done it already if the connection
+        is lost."""
         if not self._raw.closed:
             self._raw.execute("ROLLBACK")
 
     def is_lost(self) -> bool:
+        """Return whether the server has ended the connection."""
         # A server that ends says so. It is read here, so the loss is known before a statement is sent, and no statement
         # runs twice. At the first reading there is its message, and at the next one the end of the connection.
         while not self._raw.closed and select.select([self._raw.fileno()], [], [], 0)[0]:
@@ -80,11 +89,13 @@ class PostgresConnection:
         return self._raw.closed
 
     def compact(self) -> None:
+        """Rewrite each table without deleted rows."""
         query = "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"
         for (table,) in self.execute(query).fetchall():
             self._raw.execute(f"VACUUM FULL {table}", prepare=False)
 
     def close(self) -> None:
+        """Close the connection."""
         self._raw.close()
 
 
@@ -96,17 +107,21 @@ class PostgresRows:
 
     @property
     def rowcount(self) -> int:
+        """The number of rows that the statement has written, deleted or found."""
         return self._cursor.rowcount
 
     @property
     def description(self) -> Sequence[Sequence[Any]] | None:
+        """A sequence for each column of the result, of which the first item is the name of the column."""
         return self._cursor.description
 
     def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row, with its texts as they were before they were stored; None when no row is left."""
         row = self._cursor.fetchone()
         return None if row is None else _restore(row)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return all rows that are left, with their texts as they were before they were stored."""
         return [_restore(row) for row in self._cursor.fetchall()]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -139,4 +154,5 @@ def _clean(value: Any) -> Any:
 
 
 def _restore(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row with its texts as they were before `_clean` has changed them."""
     return tuple(unescape(value) if isinstance(value, str) else value for value in row)

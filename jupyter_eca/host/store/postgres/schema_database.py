@@ -92,9 +92,11 @@ class PostgresSchema:
 
     @property
     def db(self) -> PostgresConnection:
+        """The connection. It is another one after `open` and `renew`."""
         return self._db
 
     def open(self) -> None:
+        """Connect to the server. Raises: ConfigError when the server or the schema cannot be used."""
         psycopg = import_psycopg()
         self.errors = (psycopg.Error, ConfigError, UnknownCommit)
         try:
@@ -103,6 +105,7 @@ class PostgresSchema:
             raise ConfigError(f"{self.name} cannot be used: {describe_error(error)}. {_ADVICE}") from error
 
     def close(self) -> None:
+        """Release the locks of this process, and close the connection."""
         if self._raw is not None:
             with suppress(*self.errors):
                 # The server notices the end of a connection a moment later.
@@ -111,11 +114,15 @@ class PostgresSchema:
                 self._raw.close()
 
     def interrupt(self) -> None:
+        """Shut the socket of the connection down, so that the operation that runs on another thread ends with an
+        error."""
         # psycopg waits for the server without a limit, but it notices the end of the socket.
         with suppress(OSError, *self.errors), socket.socket(fileno=os.dup(self._raw.fileno())) as connection:
             connection.shutdown(socket.SHUT_RDWR)
 
     def renew(self) -> None:
+        """Connect to the server again. After a failure, the same error is raised for a while without another
+        attempt."""
         if self._failure is not None and time.monotonic() - self._failed_at < _PAUSE_SECONDS:
             raise self._failure
         try:
@@ -127,6 +134,7 @@ class PostgresSchema:
         _log.warning("%s is connected again", self.name)
 
     def was_committed(self, transaction: str) -> bool:
+        """Ask the server whether the transaction with this id was committed. Raises: one of `errors`."""
         (status,) = self._raw.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
         if status == "in progress":
             # The server does not know yet that the connection is lost. Until it does, it holds the lock for writing.
@@ -134,23 +142,29 @@ class PostgresSchema:
         return status == "committed"
 
     def is_damaged(self, error: Exception) -> bool:  # noqa: ARG002  # PostgreSQL looks after its own files
+        """Return False: the administrator of the server has to repair it."""
         return False
 
     def has_damage(self) -> bool:
+        """Return False: PostgreSQL has no check that reads the whole database."""
         return False
 
     def repair(self) -> str:
+        """Repair nothing, and return "": there is nothing to tell the user."""
         return ""
 
     def describe(self) -> str:
+        """Return the kind and the version of the server, and the schema, without secrets."""
         return self._description
 
     def set_patience(self, seconds: float) -> None:
+        """Set how many seconds a statement waits for a lock, now and after each new connection."""
         self._patience = seconds
         with suppress(*self.errors):
             self._apply_patience()
 
     def advise(self, reason: str) -> str:  # noqa: ARG002  # only the administrator can do something
+        """Return the same advice for every error."""
         return _ADVICE
 
     def _connect(self) -> None:
@@ -175,6 +189,7 @@ class PostgresSchema:
             raise
 
     def _apply_patience(self) -> None:
+        """Tell the server how long the statements of this connection wait for a lock, in milliseconds."""
         self._raw.execute(f"SET lock_timeout = {round(self._patience * 1000)}")
 
 

@@ -106,16 +106,24 @@ class NotebookSources(Protocol):
     """The fields of `Surroundings` that this module needs. They are explained there."""
 
     @property
-    def chat(self) -> str: ...
+    def chat(self) -> str:
+        """The id of the chat."""
+        ...
 
     @property
-    def notebooks(self) -> OpenNotebooks | None: ...
+    def notebooks(self) -> OpenNotebooks | None:
+        """The notebooks that clients have open; None if there are none to read."""
+        ...
 
     @property
-    def kernel(self) -> Kernel | None: ...
+    def kernel(self) -> Kernel | None:
+        """The kernel that the chat belongs to; None for none."""
+        ...
 
     @property
-    def kernels(self) -> Kernels | None: ...
+    def kernels(self) -> Kernels | None:
+        """The kernels of notebooks; None if they cannot be found."""
+        ...
 
 
 class RecentLooks:
