@@ -51,7 +51,8 @@ class AgentProcess:
     """The running program of an outside agent."""
 
     def __init__(self, process: subprocess.Popen[bytes], record: ProcessRecord) -> None:
-        """See `start`."""
+        """Called by `start` only. `process` is the program, and `record` is the note by which the next start of ours
+        finds it if we are killed."""
         self._process = process
         self._record = record
         self._loop = asyncio.get_running_loop()

@@ -267,7 +267,8 @@ class AgentSession:
         return f"{title} reports an error: {text}{f' ({str(detail)[:300]})' if detail else ''}."
 
     async def _request(self, method: str, params: Json, seconds: float | None = None) -> Json:
-        """Send a request. Raises: AgentError, in words for the user."""
+        """Send a request, and return its result; an empty object if the result is no object. `seconds` is how long the
+        agent has for it; None for no limit. Raises: AgentError, in words for the user."""
         await self._started.wait()
         try:
             if self._peer is None or self.has_ended:
@@ -472,8 +473,9 @@ class AgentSession:
     # -- what the agent asks
 
     def answer_permission(self, number: int, *, allow: bool) -> bool:
-        """Answer a request for permission. Return whether the answer is exactly the decision: an agent may offer no
-        option that allows just this call."""
+        """Answer a request of the agent for permission to run a call. `number` is that of the event `PermissionAsked`,
+        and `allow` is the decision. Return whether the answer is exactly the decision: an agent may offer no option
+        that allows just this call."""
         asked = self._asked.get(number)
         if asked is None:
             return False

@@ -76,7 +76,7 @@ class ActiveCall:
             self._reschedule(min(_now() + self.timeout, self._latest_end))
 
     def _reschedule(self, when: float | None) -> None:
-        """Set the time at which the call ends; None pauses the timeout."""
+        """Set the time at which the call ends, in seconds of the clock of the event loop; None pauses the timeout."""
         # Progress may still arrive after the answer. Then the timeout has ended, and cannot be rescheduled.
         with suppress(RuntimeError):
             self.limit.reschedule(when)
@@ -98,8 +98,8 @@ class ActiveCalls:
 
     @contextmanager
     def begin(self, caller: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
-        """Register a call while the block runs. When the block ends, the call ends. See `ActiveCall` for the
-        arguments."""
+        """Register a call of `caller` while the block runs. When the block ends, the call ends. `timeout` is the number
+        of seconds that the call has between two signs of progress, and `limit` ends it after them."""
         call = ActiveCall(caller, timeout, limit)
         self._calls.append(call)
         token = _CALL.set(call)

@@ -284,7 +284,7 @@ class McpManager:
                 warning.cancel()
 
     def _warn_of_wait(self, within: float) -> None:
-        """Log which servers are still starting."""
+        """Log which servers are still starting. `within` is how many seconds the caller waits for them."""
         names = ", ".join(server.name for server in self._servers.values() if server.is_starting)
         _log.warning("waiting for the MCP server %s, for %g s at most (mcpTimeoutSeconds)", names, within)
 

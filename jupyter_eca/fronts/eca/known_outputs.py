@@ -76,6 +76,7 @@ class KnownOutputs:
             del self._notebooks[path]
 
     def _find(self, path: str) -> _Notebook:
+        """Return the outputs of a notebook that are known; none for an unknown notebook."""
         return self._notebooks.get(path) or _Notebook(0, {})
 
 

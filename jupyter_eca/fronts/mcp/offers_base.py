@@ -104,7 +104,8 @@ class Caller(Protocol):
         ...
 
     async def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress to the client, if the client has asked for progress."""
+        """Report progress to the client, if the client has asked for progress. `done` and `total` have any unit of the
+        tool; `total` is None if it is not known."""
         ...
 
     async def ask(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:

@@ -203,7 +203,8 @@ class ChatOperations:
     # -- the work of the operations, which the public methods explain
 
     async def _clear(self, id: str, *, messages: bool) -> None:
-        """Do the work of `clear`."""
+        """Delete the events of a chat: all of them with `messages`, else only those about the usage of the context
+        window."""
         async with self._hold_idle(id) as (chat, events):
             if messages:
                 # The event of the title is deleted too: alone, it would look like a turn that never ended. The title
@@ -255,7 +256,8 @@ class ChatOperations:
             self._hooks.forget(live)
 
     async def _rollback(self, id: str, content_id: str, *, messages: bool, files: bool) -> None:
-        """Do the work of `rollback`."""
+        """Remove the turn of the event `content_id` and all later turns. With `messages`, their events are deleted.
+        With `files`, the changes that they made are undone."""
         async with self._hold_idle(id) as (chat, events):
             later_events = events[self._find_turn(events, content_id) :]
             turns = {event.turn for event in later_events if event.turn}

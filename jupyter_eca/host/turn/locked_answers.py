@@ -310,8 +310,8 @@ def _find_nearest(
 
 
 def _find_previous_digest(chat: LiveChat, place: str) -> str:
-    """Return the chain digest of the locked answer before a place (see `RecordedTurn.place`), "" for none. A cell that
-    runs again keeps its place."""
+    """Return the chain digest of the locked answer before the one at `place`, "" for none. A place is the name of a
+    locked answer in its chat: the id of its cell, or else its number. So a cell that runs again keeps its place."""
     places = list(chat.locked_chain)
     places_before = places[: places.index(place)] if place in chat.locked_chain else places
     return chat.locked_chain[places_before[-1]] if places_before else ""

@@ -92,7 +92,8 @@ class Setups:
     ) -> inputs.Setup:
         """Build the setup of a turn. With `pin` the system prompt is stored, because the model is going to be called.
 
-        See `ToolContexts.build` for `kernel` and `notebook`. `bounds` are the limits that a front sets.
+        `kernel` is that of the cell that asked, None for none. `notebook` is the one in which the user asked, None for
+        that of the turn under way. `bounds` are the limits that a front sets.
         """
         services, owner = self._services, self._contexts.find_owner(chat)
         if pin and (kernel is not None or self.is_one_shot):
@@ -206,8 +207,8 @@ class Setups:
         *,
         recompose: bool = False,
     ) -> PinnedPrompt:
-        """Return the system prompt of a turn that is about to begin. With `recompose` it is composed again in any case.
-        See `SystemPrompts.compose`."""
+        """Return the system prompt of a turn that is about to begin: the one that is stored with the chat, if it was
+        composed for the same agent, model and variant. With `recompose` it is composed again in any case."""
         services, resolved = self._services, self._services.current.resolved
         agent = resolved.get_agent(full_choice.agent)
         if agent.kind == PLAN:

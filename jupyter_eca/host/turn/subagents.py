@@ -283,7 +283,8 @@ class Subagents:
         self._chats.feed_late(subagent.parent, input)
 
     def set_trust(self, parent: str, *, trust: bool) -> None:
-        """Set whether the calls of a chat's running subagents run without approval, from their next calls on."""
+        """Set whether the calls of a chat's running subagents run without approval (`trust`), from their next calls
+        on."""
         for subagent in self.list_running(parent):
             if live := self._chats.get_live(subagent.id):
                 self._chats.feed(live, inputs.TrustChanged(now(), trust))

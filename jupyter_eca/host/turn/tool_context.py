@@ -59,8 +59,9 @@ class ToolContexts:
         return live.parent if live and live.parent and self._chats.get_live(live.parent) else chat
 
     def list_tool_conditions(self, chat: str, kernel: Kernel | None, folder: str = "") -> tuple[object, ...]:
-        """Return the values that decide which tools a chat can use. As long as they are the same, so are the tools. See
-        `build`, which returns the objects that tools need."""
+        """Return the values that decide which tools a chat can use. As long as they are equal to the last ones, the
+        tools are the same. `kernel` is that of the cell that asked, and `folder` the working directory of a turn that
+        is about to begin; "" for that of the chat."""
         subscribers, live, owner = self._services.subscribers, self._chats.get_live(chat), self.find_owner(chat)
         has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
         editor, can_ask = subscribers.find_editor(owner), subscribers.has_answerer(owner)
@@ -69,7 +70,8 @@ class ToolContexts:
         return live is None, owner, has_kernel, abilities, editor, can_ask
 
     def _can_run_cells(self, chat: str) -> bool:
-        """Return whether cells of notebooks can run, see `ToolContext.can_run_cells`."""
+        """Return whether cells of notebooks can run: a client has notebooks open, or this process finds their
+        kernels."""
         return self._services.workspace.kernels is not None or bool(self._services.subscribers.list_notebooks(chat))
 
     def _can_control_kernels(self, kernel: Kernel | None) -> bool:

@@ -241,7 +241,8 @@ class Turns:
         return narrowed
 
     def reject(self, chat: str, call: str, reason: str, by: Person | None = None) -> bool:
-        """Reject a tool call. The model reads the `reason`. Return whether this answer counts, see `approve`."""
+        """Reject a tool call. The model reads the `reason`. Return whether this answer counts: a second one, or one
+        that comes after a stop, changes nothing. `by` is the person who rejects the call, if that is known."""
         counts = self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, reason, by))
         if counts and by is not None:
             _log.info("%s has rejected the call %s in the chat %s", by.username, call, chat)

@@ -48,8 +48,11 @@ class ListedModel:
     vendor: str = ""
     """The vendor behind the gateway, as LiteLLM names it."""
     context_limit: int = 0
+    """The size of the context window in tokens."""
     output_limit: int = 0
+    """The longest answer in tokens."""
     rates: RatesConfig | None = None
+    """The prices."""
     reads_images: bool | None = None
 
     @property
@@ -68,6 +71,7 @@ class _Entry:
     """What is known about one gateway and key."""
 
     models: dict[str, ListedModel] = field(default_factory=dict[str, ListedModel])
+    """The models of the gateway by their names."""
     failure: int = 0
     """The status of the last request if it failed, 0 if it did not."""
     until: float = 0.0

@@ -69,13 +69,15 @@ class FileIndex:
         self._roots: tuple[_Root, ...] = ()
         # The first names of large folders, which are used while `_roots` is empty.
         self._early_roots: list[_Root] = []
-        # Set while a read of the folders is wanted or in progress, when it has ended, and when there are any names.
+        # Set while a read of the folders is wanted or in progress.
         self._refresh_wanted = asyncio.Event()
+        # Set when the last read has ended.
         self._refreshed = asyncio.Event()
+        # Set when there are any names to search.
         self._has_names = asyncio.Event()
-        # Whether files changed since the last read began, and the time until which the names are fresh (monotonic
-        # clock).
+        # Whether files changed since the last read began.
         self._stale = True
+        # The time until which the names are fresh, in seconds of the monotonic clock.
         self._fresh_until = 0.0
 
     async def run(self) -> None:

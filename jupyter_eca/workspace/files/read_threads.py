@@ -80,11 +80,13 @@ class _Readers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._queue: SimpleQueue[_PendingRead] = SimpleQueue()
-        # The number of reads that wait for a thread, of threads that wait for a read, of all threads, and of threads
-        # that still run a read although its caller has given up.
+        # The number of reads that wait for a thread.
         self._waiting = 0
+        # The number of threads that wait for a read.
         self._idle = 0
+        # The number of all threads.
         self._threads = 0
+        # The number of threads that still run a read although its caller has given up.
         self._stuck = 0
 
     def add(self, pending: _PendingRead) -> None:

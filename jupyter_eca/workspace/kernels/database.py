@@ -141,8 +141,8 @@ class _Opening(NamedTuple):
 
 def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _Opening:
     """Return how the database of a connection is read, which depends on the type of the connection. `deadline` is a
-    time of the monotonic clock, here and below. Raises: _DatabaseError if nothing can be read. The address is then in
-    `found`, if it is known."""
+    time of the monotonic clock, here and below. `found` are the fields that are known so far. Raises: _DatabaseError if
+    nothing can be read. The address is then in `found`, if it is known."""
     kinds = {f"{base.__module__}.{base.__qualname__}" for base in type(connection).__mro__}
     if "sqlite3.Connection" in kinds:
         return _find_sqlite(connection, deadline)

@@ -205,7 +205,7 @@ def _check_limits(limits: Any) -> dict[str, Any]:
 
 
 def _check(is_right: bool, mistake: str) -> None:
-    """Raises: ValueError."""
+    """Raise ValueError with the text `mistake` if a check has failed."""
     if not is_right:
         raise ValueError(mistake)
 
@@ -219,6 +219,7 @@ class HubUsers:
     scopes: frozenset[str]
     """A token needs one of these."""
     _known: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict[str, "tuple[float, dict[str, Any]]"])
+    """For each token: the time at which the Hub was asked, in seconds of the monotonic clock, and its answer."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, token: str) -> tuple[str, list[str]]:
@@ -256,6 +257,8 @@ class HubUsers:
             raise OSError("no answer of a Hub") from error
 
     def _remember(self, token: str, now: float, user: dict[str, Any]) -> None:
+        """Keep the answer of the Hub about a token, or forget the token if the Hub does not know it (an empty
+        `user`)."""
         with self._lock:
             if len(self._known) >= MAX_TOKENS:
                 self._known.clear()
@@ -293,16 +296,18 @@ class Accounts:
 
 
 def explain_budget(limits: Limits, spent: float, period: Period) -> str:
-    """Return what the budget is, when it begins anew, and whom to ask."""
+    """Return what the budget is, when it begins anew, and whom to ask. `spent` is in US dollars."""
     text = f"You have spent {_format(spent)} of your budget of {_format(limits.budget or 0)} a {limits.period}."
     return _join(f"{text} It begins anew on {period.end:%Y-%m-%d} at 00:00 UTC.", limits.contact)
 
 
 def _format(dollars: float) -> str:
+    """Return an amount with its currency; four decimal places for less than ten cents."""
     return f"${dollars:.2f}" if dollars >= 0.1 or not dollars else f"${dollars:.4f}"
 
 
 def _join(*sentences: str | None) -> str:
+    """Return the sentences that are not empty, with blanks between them."""
     return " ".join(filter(None, sentences))
 
 

@@ -204,7 +204,7 @@ class Resources:
 
 def _make_permission_error(uri: str, *, write: bool, read: bool) -> RemoteError:
     """Make the error for a file outside of the workspace. Its data is the request by which the client can ask for
-    permission."""
+    permission. `write` and `read` say what the client wanted to do."""
     data = {"request": omit_none(uri=uri, read=read or None, write=write or None)}
     return RemoteError(f"{uri} is outside of the workspace.", AhpErrorCode.PERMISSION_DENIED, data)
 

@@ -121,8 +121,9 @@ def render_whole(document: NotebookDocument, known: KnownVersions | None = None)
 
 
 def _share_room(lengths: Sequence[int], room: int) -> int:
-    """Return how many characters each output may have; 0 to leave all outputs out. Short outputs are kept as a whole,
-    and the long ones share the remaining room equally: `([10, 500, 900], 1000) -> 450` (half of 990, less the note)."""
+    """Return how many characters each output may have; 0 to leave all outputs out. `lengths` are the characters of the
+    outputs, and `room` those that all of them may have together. Short outputs are kept as a whole, and the long ones
+    share the remaining room equally: `([10, 500, 900], 1000) -> 450` (half of 990, less the note)."""
     shares = len(lengths)
     # The shortest first: an output that is shorter than an equal share leaves more for the others.
     for length in sorted(lengths):

@@ -136,7 +136,8 @@ def _make_tool(tool: ToolSpec) -> Block:
 
 def _make_messages(request: ModelRequest, searches: bool, mark: Block) -> list[Block]:
     """Return the messages of the chat, with marks for the cache. Each message of the user begins with the results of
-    the calls before it."""
+    the calls before it. `searches` is whether the request offers the search of the vendor, and `mark` is the mark for
+    the cache."""
     parts = (part for message in request.messages for part in message.parts)
     results = {part.id: part for part in parts if isinstance(part, ToolResultPart)}
     messages: list[Block] = []
