@@ -118,7 +118,8 @@ def _add_to_chat_cost(builder: StepBuilder, cost: float | None) -> str | None:
 
 def add_cost(builder: StepBuilder, spent: CostAdded, turn: str | None) -> None:
     """Add and show what a reply outside of the conversation cost, such as a subagent's. The usage of the context window
-    does not change. See `StepBuilder.emit` for `turn`."""
+    does not change. `turn` is the id of the turn that the event belongs to; None for the turn under way, "" for no
+    turn."""
     before = builder.state.usage or UsageContent(session_tokens=0, message_input_tokens=0, message_output_tokens=0)
     # The last three fields are about the last reply of this chat, so they are reset.
     fields = {

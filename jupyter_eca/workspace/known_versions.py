@@ -74,8 +74,9 @@ class KnownVersions:
     """The versions that the model of one chat knows. See the top of the module."""
 
     def __init__(self) -> None:
-        # What the model has read: digests of whole sources, and parts of others.
+        # The digests of the sources that the model has read as a whole.
         self._known: dict[VersionKey, bytes] = {}
+        # The parts that the model has read of other sources.
         self._parts: dict[VersionKey, tuple[_Part, ...]] = {}
         # What the next request to the model contains.
         self._arriving: dict[VersionKey, bytes] = {}

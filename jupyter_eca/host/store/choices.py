@@ -30,7 +30,7 @@ class Choices:
     """Reads and writes the choices of the user in one workspace."""
 
     def __init__(self, db: DatabaseConnection, workspace: str) -> None:
-        """`workspace` is the folder that identifies the workspace, see `Store`."""
+        """`db` is the connection to the database. `workspace` is the folder that identifies the workspace."""
         self._db = db
         self._workspace = workspace
 

@@ -40,7 +40,7 @@ class Database(Protocol):
 
     @property
     def owner(self) -> str:
-        """What marks the chats in which this process answers, see `rows.is_alive`."""
+        """What marks the chats in which this process answers, see `store.is_alive`."""
         ...
 
     @property
@@ -91,7 +91,7 @@ class Database(Protocol):
         ...
 
     def set_patience(self, seconds: float) -> None:
-        """Set how long a statement waits for another program that writes."""
+        """Set how many seconds a statement waits for another program that writes."""
         ...
 
     def advise(self, reason: str) -> str:

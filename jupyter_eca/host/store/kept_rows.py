@@ -241,7 +241,7 @@ def _decode(name: str, value: Any) -> Any:
 
 
 def describe_database(path: Path, settings: StoreConfig | None = None) -> str:
-    """Return what a database is called in sentences. See `read_rows` for the arguments."""
+    """Return what a database is called in sentences: the file `path`, unless the `settings` name another database."""
     if settings is None or settings.url is None:
         return str(path)
     from jupyter_eca.host.store.postgres.schema_database import describe_url

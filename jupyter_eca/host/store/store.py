@@ -96,12 +96,14 @@ class Store:
         self.files: Final = self._database.files
         """The files of the database."""
         self._publish = publish
-        # What the next commit stores: events, the selections of chats by the id of the chat, and the costs of requests.
+        # What the next commit stores.
         self._pending: list[Event] = []
+        # By the id of the chat.
         self._queued_selections: dict[str, StoredSelection] = {}
         self._queued_costs: list[Spending] = []
-        # The events that could not be stored, and their chats in the order in which the clients were told.
+        # The events that could not be stored.
         self._unsaved: list[Event] = []
+        # The ids of their chats, in the order in which the clients were told. The dict is used as a set in order.
         self._unsaved_chats: dict[str, None] = {}
         # A commit of which it is not known whether it has worked, with its events and costs. They are the first ones of
         # `_unsaved` and `_spent`.
@@ -110,12 +112,14 @@ class Store:
         self._unknown_spent: list[Spending] = []
         # The files of earlier processes whose events are in `_unsaved`.
         self._taken: list[UnsavedFile] = []
-        # The error of the last commit ("" if it has worked), how many have failed one after the other, and the time of
-        # the loop's clock of the next try.
+        # The error of the last commit; "" if it has worked.
         self._failure = ""
+        # How many commits have failed one after the other.
         self._failures = 0
+        # When the next try is made, in seconds of the loop's clock.
         self._retry_at = 0.0
-        # `_wake` is set when anything is queued, and `_wake_at_once` when it is no piece of an answer.
+        # Set when anything is queued. The second one is set only if it is no piece of an answer, because pieces can
+        # wait for a moment.
         self._wake = asyncio.Event()
         self._wake_at_once = asyncio.Event()
         # When the last piece of an answer was published, on the loop's clock.
@@ -125,8 +129,8 @@ class Store:
         self._thread = ThreadPoolExecutor(1, "eca-store")
 
     async def open(self) -> None:
-        """Open the database, see `opening`. Raises: ConfigError, with the path of the file, when it cannot be used and
-        nothing can take its place."""
+        """Open the database: the file of the user, or what takes its place if the file is damaged or cannot be written.
+        Raises: ConfigError, with the path of the file, when it cannot be used and nothing can take its place."""
         await self._run(self._open)
         if self._database.warning:
             self.warnings.append(self._database.warning)
@@ -296,13 +300,14 @@ class Store:
         return self._database.describe()
 
     async def inspect(self) -> None:
-        """Read the whole database, and repair it if it is damaged: not every damage shows in what is read daily. See
-        `warnings`. Raises: NotSaved."""
+        """Read the whole database, and repair it if it is damaged: not every damage shows in what is read daily.
+        `warnings` then says what was repaired. Raises: NotSaved."""
         if await self._use(lambda _: self._database.has_damage()):
             await self._repair()
 
     async def _use(self, work: Callable[[Tables], T]) -> T:
-        """See `_use_repaired`. Raises: NotSaved in place of an error of the database."""
+        """Run a function with the tables on their thread, and return its result. A damaged database is repaired first.
+        Raises: NotSaved in place of an error of the database."""
         try:
             return await self._use_repaired(work)
         except self._database.errors as error:

@@ -34,8 +34,9 @@ class Reporter:
         self._send_notice = send_notice
         self._chat = chat
         self._call = call
-        # The newest report, if it was not sent yet, and the timer that sends it.
+        # The newest report; None if it was sent already.
         self._newest: Report | None = None
+        # The timer that sends it.
         self._next: asyncio.TimerHandle | None = None
         self._ended = False
         self.moved_to_background = asyncio.Event()

@@ -10,7 +10,8 @@ The note stays a note, and no turn begins, in these cases:
 
 - Somebody has ended the job, or the server ends. Whoever ended it knows about it.
 - The chat is busy with something else, or the user has to answer: a question of a command, or a plan.
-- The job was not started in this chat by one of our own models: x
+- The job was not started in this chat by one of our own models: it is the job of a subagent, of an outside agent or of
+  a program.
 - Somebody has stopped a turn since the job began. Then the user does not want the assistant to continue.
 - Nobody is there who could approve a call.
 - Too many turns have begun by themselves since the user's last message. So the assistant cannot spend money without end

@@ -79,8 +79,9 @@ class NotebookFiles:
         self._kernels = kernels
         # What each file was when the model last read or changed it.
         self._seen: dict[Path, _LastSeen] = {}
-        # The source with which each cell last ran here, and the cells that run now, by path and cell id.
+        # The source with which each cell last ran here, by path and cell id.
         self._ran_sources: dict[tuple[Path, str], str] = {}
+        # The cells that run now, by path and cell id.
         self._running: set[tuple[Path, str]] = set()
         # Each is held while a notebook is changed.
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
