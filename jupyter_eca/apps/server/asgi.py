@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from jupyter_server.base.handlers import APIHandler
+from tornado.http1connection import HTTP1Connection
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
@@ -155,12 +156,20 @@ class AsgiHandler(APIHandler):
         try:
             self.write(message.get("body", b""))  # pyright: ignore[reportUnknownMemberType]  # a bare dict in Tornado
             if message.get("more_body"):
+                self._send_small_packets()
                 await self.flush()
             else:
                 # Without a type Jupyter would write JSON. A redirection has no type.
                 await self.finish(set_content_type=self._headers.get("Content-Type", "text/plain"))
         except StreamClosedError:
             self._client_left.set()
+
+    def _send_small_packets(self) -> None:
+        """Let each part of a stream leave at once. Otherwise the system holds a small part back until the client has
+        confirmed the one before it, which a client may delay by 40 ms. Tornado resets this after the response."""
+        connection = self.request.connection
+        if isinstance(connection, HTTP1Connection) and connection.stream is not None:  # None when the client has left
+            connection.stream.set_nodelay(True)
 
     def _start_response(self, message: Message) -> None:
         """Set the status and the headers of the response."""

@@ -65,6 +65,9 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
             self.close(1013, f"{MAX_CONNECTIONS} clients are connected, and no more can be. Close one of them.")
             return
         _OPEN.add(self)
+        # Without this, the system holds a small message back until the client has confirmed the one before it, which a
+        # client may delay by 40 ms (Nagle's algorithm and delayed acknowledgements).
+        self.set_nodelay(True)
         self._link = WebSocketLink(self._write, self.close)
         self._start_session()
 

@@ -6,10 +6,12 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tornado.httpclient import HTTPClientError
+from tornado.iostream import IOStream
 
 from jupyter_eca.apps.server.websockets import LARGEST_FRAME
 from tests.apps.server.cells import PATIENCE, Watcher, kernel
@@ -252,3 +254,42 @@ def test_a_page_sends_no_answer_that_is_larger_than_the_server_takes() -> None:
     found = re.search(r"MAX_ANSWER_LENGTH = (\d+) \* 1024 \* 1024;", source)
     assert found is not None
     assert int(found[1]) * 1024 * 1024 == LARGEST_FRAME
+
+
+@pytest.fixture
+def writes(jp_http_port: int, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each write of the server: whether the system sends it at once, however small it is."""
+    found: list[bool] = []
+    write = IOStream.write
+
+    def note(stream: IOStream, data: Any) -> Any:
+        if stream.socket.getpeername()[1] != jp_http_port:  # else it is the client's side
+            found.append(bool(stream.socket.getsockopt(IPPROTO_TCP, TCP_NODELAY)))
+        return write(stream, data)
+
+    monkeypatch.setattr(IOStream, "write", note)
+    return found
+
+
+@pytest.mark.parametrize("path", ["ws", "ahp"])
+async def test_no_message_waits_until_the_client_has_confirmed_the_one_before_it(
+    jp_ws_fetch: Fetch, writes: list[bool], path: str
+) -> None:
+    connection = await jp_ws_fetch("eca", path)
+    del writes[:]  # the answer to the handshake
+    await connection.write_message(json.dumps(START | {"method": "unknown"}))
+    async with asyncio.timeout(PATIENCE):
+        assert await connection.read_message()
+    assert writes
+    assert all(writes)
+    connection.close()
+
+
+async def test_no_part_of_a_stream_waits_until_the_client_has_confirmed_the_one_before_it(
+    jp_fetch: Fetch, writes: list[bool]
+) -> None:
+    body = json.dumps({"message": "you", "chat_id": "c"})
+    headers = {"Content-Type": "application/json"}
+    await jp_fetch("eca", "rest", "chat", "stream", method="POST", body=body, headers=headers)
+    assert len(writes) > 2
+    assert all(writes)
