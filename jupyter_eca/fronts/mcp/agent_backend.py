@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.fronts.mcp import native_tools
+from jupyter_eca.fronts.mcp.native_tools import NativeOffers
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_result import FAILED
 
@@ -39,6 +39,7 @@ class AgentBackend:
     def __init__(self, host: Host, chat: str) -> None:
         self._host = host
         self._chat = chat
+        self._native_offers = NativeOffers(host)
 
     @property
     def about(self) -> About:
@@ -47,7 +48,7 @@ class AgentBackend:
 
     def list_offers(self) -> Offers:
         """Return the tools that the agent may use."""
-        return Offers(tuple(offer for offer in native_tools.list_offers(self._host) if offer.name.startswith(_OFFERED)))
+        return Offers(tuple(offer for offer in self._native_offers.list_available() if offer.name.startswith(_OFFERED)))
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
         """Run a tool. Raises: ToolError."""

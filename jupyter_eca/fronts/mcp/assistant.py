@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.fronts.mcp import approval, native_tools
+from jupyter_eca.fronts.mcp import approval
+from jupyter_eca.fronts.mcp.native_tools import NativeOffers
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
 from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, make_refusal
@@ -82,6 +83,7 @@ class Assistant:
         self._change_listeners: list[ChangeListener] = []
         # The calls that wait for the events of their turns. They are one subscriber of the host.
         self._listeners = TurnListeners(self._notify_change)
+        self._native_offers = NativeOffers(host)
         # The plugs of the modules in `offers/`: each offers tools, resources and prompts to clients.
         self._plugs = tuple(loader.find("fronts.mcp.offers", "OFFERS").values())
         # The chats in which tools were called. What a user has approved "for this session" counts for all clients of
@@ -108,7 +110,7 @@ class Assistant:
         """Return everything that clients can use now."""
         tools = tuple(tool for plug in self._plugs for tool in plug.tools)
         return Offers(
-            (*native_tools.list_offers(self.host), *tools),
+            (*self._native_offers.list_available(), *tools),
             tuple(shelf for plug in self._plugs for shelf in plug.shelves),
             tuple(prompts for plug in self._plugs for prompts in plug.prompts),
         )

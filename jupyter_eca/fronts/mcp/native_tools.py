@@ -46,25 +46,6 @@ _NAMES: Final = {
 _CREATING: Final = frozenset({"notebook_create"})
 
 
-def list_offers(host: Host) -> list[Offer]:
-    """Return the offers of all native tools that are available now and that the default agent may use."""
-    agent = host.current.resolved.get_agent()
-    # A chat has no plan before its first call.
-    context = replace(host.tool_contexts.build("", None), plan=Plan())
-    tools = [
-        tool
-        for tool in host.toolbox.list_available(context)
-        if tool.spec.origin is Origin.NATIVE
-        and (tool.only_reads or agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents))
-        and not is_hidden(agent.policy, tool.spec)
-    ]
-    native = frozenset(
-        tool.spec.name for tool in host.toolbox.get_tools().values() if tool.spec.origin is Origin.NATIVE
-    )
-    names = ToolNames(native, {tool.spec.name: f"eca_{_NAMES.get(tool.spec.name, tool.spec.name)}" for tool in tools})
-    return [_make_offer(tool, names) for tool in tools]
-
-
 @dataclass(frozen=True, slots=True)
 class ToolNames:
     """Translates the names of tools in texts that were written for our own models."""
@@ -104,6 +85,47 @@ class ToolNames:
                 return [self.translate_schema(item, values) for item in cast("list[Any]", schema)]
             case _:
                 return schema
+
+
+class NativeOffers:
+    """The offers of the native tools of one host. An offer is made once, and again when the names of the tools change,
+    because clients need the list at each call."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._names = ToolNames(frozenset(), {})
+        # The offers that were made with these names, each with its tool, by the native name of the tool.
+        self._made: dict[str, tuple[Tool, Offer]] = {}
+
+    def list_available(self) -> list[Offer]:
+        """Return the offers of all native tools that are available now and that the default agent may use."""
+        host = self._host
+        agent = host.current.resolved.get_agent()
+        # A chat has no plan before its first call.
+        context = replace(host.tool_contexts.build("", None), plan=Plan())
+        tools = [
+            tool
+            for tool in host.toolbox.list_available(context)
+            if tool.spec.origin is Origin.NATIVE
+            and (tool.only_reads or agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents))
+            and not is_hidden(agent.policy, tool.spec)
+        ]
+        native = frozenset(
+            tool.spec.name for tool in host.toolbox.get_tools().values() if tool.spec.origin is Origin.NATIVE
+        )
+        offered = {tool.spec.name: f"eca_{_NAMES.get(tool.spec.name, tool.spec.name)}" for tool in tools}
+        names = ToolNames(native, offered)
+        if names != self._names:
+            self._names, self._made = names, {}
+        return [self._get_offer(tool) for tool in tools]
+
+    def _get_offer(self, tool: Tool) -> Offer:
+        """Return the offer of a tool, which is made if there is none yet."""
+        made, offer = self._made.get(tool.spec.name, (None, None))
+        if made is not tool or offer is None:
+            offer = _make_offer(tool, self._names)
+            self._made[tool.spec.name] = tool, offer
+        return offer
 
 
 def _make_offer(tool: Tool, names: ToolNames) -> Offer:

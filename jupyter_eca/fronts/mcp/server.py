@@ -71,6 +71,8 @@ class McpFront:
             version=__version__,
             title=about.title,
             instructions=about.instructions,
+            # Otherwise the SDK lists and serializes all tools before each call.
+            get_tool_input_schema=lambda name: (offer := self._find_offer(name)) and offer.parameters,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -123,7 +125,7 @@ class McpFront:
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool. An error of the tool is a result that says what the caller can do."""
         _check_text(params.arguments)
-        offer = next((offered for offered in self._offers.tools if offered.name == params.name), None)
+        offer = self._find_offer(params.name)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         access = find_access(context)
@@ -289,6 +291,10 @@ class McpFront:
         """Accept a log level and ignore it. We send no log messages to clients, but older clients set the level."""
         del context, params
         return types.EmptyResult()
+
+    def _find_offer(self, tool: str) -> Offer | None:
+        """Return the offer of a tool by its name over MCP, None when there is none."""
+        return next((offered for offered in self._offers.tools if offered.name == tool), None)
 
     @property
     def _offers(self) -> Offers:
