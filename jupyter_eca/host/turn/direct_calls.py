@@ -88,7 +88,7 @@ class DirectCalls:
         id = uuid.uuid4().hex
         notebook = await self._contexts.find_active_notebook(request.chat)
         context = replace(self._contexts.build(request.chat, None, id, notebook), direct=True)
-        setup = await self._setups.prepare(request.choice.fill_from(chat.choice), request.chat, None, notebook)
+        setup = await self._setups.prepare_direct_call(request.choice.fill_from(chat.choice), notebook)
         spec = self._current.resolved.get_agent(setup.agent).drop_disabled_parts(request.tool.spec)
         call = ToolCall(id, spec.name, spec)
         adjustment, hook_contents = await self._hooks.run_before_direct_call(chat, setup, call, spec, request.arguments)

@@ -116,19 +116,10 @@ class Setups:
         dependencies = (full_choice, bounds, resolved, tools, tool_conditions, pinned, notebook_rules)
         if live is not None and live.last_setup is not None and live.last_setup[0] == dependencies:
             return live.last_setup[1]
-        agent = resolved.get_agent(full_choice.agent)
-        setup = inputs.Setup(
-            model=choice.model,
-            agent=agent.name,
+        setup = replace(
+            self._make_setup(resolved.get_agent(full_choice.agent), full_choice, bounds, notebook_rules),
             system=pinned.text,
             tools=self._describe_usable_tools(full_choice, chat, kernel, bounds, pinned),
-            policy=self._restrict(agent.policy, notebook_rules, bounds),
-            variant=full_choice.variant or "",
-            trust=bool(full_choice.trust),
-            max_steps=agent.max_steps or 0,
-            compact_at=agent.compact_at,
-            plan_mode=agent.looks_only,
-            ends_in_plan=agent.looks_only and agent.kind != TUTOR,
             title_model=self._choose_title_model(choice.model) if owner == chat else "",
             title_prompt=resolved.config.prompts.chat_title,
         )
@@ -136,6 +127,31 @@ class Setups:
         if live is not None:
             live.last_setup = dependencies, setup
         return setup
+
+    async def prepare_direct_call(self, choice: Choice, notebook: str | None) -> inputs.Setup:
+        """Build the setup of a tool call that no model made. It has no system prompt, because no model is called, and
+        no tools: the caller adds the one that is called."""
+        await self._warn_of_problems()
+        full_choice = self.fill_defaults(choice)
+        agent = self._services.current.resolved.get_agent(full_choice.agent)
+        notebook_rules = await self._services.notebook_rules.read(notebook) if notebook else NO_RULES
+        if agent.outside is not None:
+            return self._prepare_outside(agent, full_choice, NO_BOUNDS, notebook_rules)
+        return self._make_setup(agent, full_choice, NO_BOUNDS, notebook_rules)
+
+    def _make_setup(self, agent: Agent, full_choice: Choice, bounds: Bounds, notebook_rules: Policy) -> inputs.Setup:
+        """Return what the choice, the agent and the rules say about a turn. It has no system prompt and no tools."""
+        return inputs.Setup(
+            model=full_choice.model,
+            agent=agent.name,
+            policy=self._restrict(agent.policy, notebook_rules, bounds),
+            variant=full_choice.variant or "",
+            trust=bool(full_choice.trust),
+            max_steps=agent.max_steps or 0,
+            compact_at=agent.compact_at,
+            plan_mode=agent.looks_only,
+            ends_in_plan=agent.looks_only and agent.kind != TUTOR,
+        )
 
     def _share_parts(self, setup: inputs.Setup) -> inputs.Setup:
         """Return an equal setup that has the system prompt and the tools in common with the setup that was built last,
@@ -351,8 +367,8 @@ class Setups:
     def find_changed_tools(self, chat: LiveChat) -> tuple[ToolSpec, ...] | None:
         """Return the tools for the turn under way if they have changed since it got them, for example because an MCP
         server has started. None if they are the same."""
-        if chat.state.setup.outside:
-            return None  # an outside agent has its own tools
+        if chat.state.setup.outside or (chat.under_way and chat.under_way.called_tool):
+            return None  # an outside agent has its own tools, and a direct call needs no others
         context = self._contexts.build(chat.state.id, chat.kernel)
         agent_name = chat.state.setup.agent
         tools = self._describe_tools(agent_name, self._list_tools_for_model(agent_name, context, chat.bounds))
