@@ -61,6 +61,7 @@ from jupyter_eca.host.turn.turns import Turns
 from jupyter_eca.host.turn.unattended_calls import UnattendedCalls
 from jupyter_eca.host.turn.warmup import Warmup
 from jupyter_eca.instructions import Interpreters
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.mcp_client import McpManager
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import RecentLooks
@@ -263,6 +264,8 @@ class Host:
     async def run(self) -> None:
         """Serve until `close` is called. Then stop all turns under way, and store them."""
         redaction.install_log_filter()
+        # The request that has started the host says nothing about what its tasks log later.
+        LOG_FIELDS.set(LogFields())
         await self.store.open()
         await self.notebook_ids.load()
         await self._delete_old_chats()

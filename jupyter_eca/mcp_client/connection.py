@@ -71,7 +71,12 @@ _LISTS_SECONDS: Final = 5.0
 # Seconds that a server without other work has to answer a ping.
 _PING_SECONDS: Final = 10.0
 # MCP's log levels that are not errors.
-_LOG_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+_LOG_LEVELS: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.DEBUG,
+    "notice": logging.DEBUG,
+    "warning": logging.WARNING,
+}
 
 
 class ConnectionLostError(Exception):
@@ -498,6 +503,7 @@ async def connect_and_serve(
 
 def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
     """Return a callback that writes log messages of the server to our log and to the log of the server."""
+    # What servers say of themselves may be much, and about anything: their own log has all of it.
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:

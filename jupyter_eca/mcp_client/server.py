@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca import redaction
 from jupyter_eca.config import register_secrets
 from jupyter_eca.errors import ToolError
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.mcp_client.connection_settings import ConnectionSettings, ConnectionTiming
 from jupyter_eca.mcp_client.server_log import ServerLog
 from jupyter_eca.mcp_client.status_table import Signal, next_status
@@ -169,7 +170,8 @@ class McpServer:
     # -- the task of the server
 
     async def run(self) -> None:
-        """Run sessions of the server whenever it is wanted. Return after `retire`."""
+        """Run sessions of the server whenever it is wanted. Return after `retire`. This is a task of its own."""
+        LOG_FIELDS.set(LogFields(mcp_server=self.name))
         failures = 0
         loop = asyncio.get_running_loop()
         while not self._retired:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.errors import FrameError, PeerLeft, RemoteError
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import (
     LSP_CANCELLATION,
@@ -109,12 +110,15 @@ class Peer:
             case Notification(method, params) if fault := find_fault([method, params]):
                 _log.warning("%r was ignored: %s", method, fault)
             case Notification(method, params):
+                fields = LOG_FIELDS.set(LogFields(request_method=method))
                 try:
                     self._handle_notification(method, params)
                 except RemoteError as error:
                     _log.warning("%s was ignored: %s", method, error)
                 except Exception:  # noqa: BLE001  # the boundary to a peer: a bug loses one notification, not the session
                     _log.exception("%s failed", method)
+                finally:
+                    LOG_FIELDS.reset(fields)
             case Result(id, result):
                 if (future := self._pending.pop(id, None)) and not future.done():
                     # Replaced and not refused: a result, such as the output of a kernel, cannot be requested again.
@@ -140,7 +144,8 @@ class Peer:
             task.cancel()
 
     async def _serve(self, request: Request) -> None:
-        """Answer a request of the other side with the result or an error."""
+        """Answer a request of the other side with the result or an error. It is the work of a task of its own."""
+        LOG_FIELDS.set(LogFields(request_method=request.method))
         try:
             answer = Result(request.id, await self._answer_request(request.method, request.params))
         except asyncio.CancelledError:

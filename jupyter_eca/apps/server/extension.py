@@ -19,6 +19,7 @@ from jupyter_eca.apps.server.eca_server import AGENT_PATH, CALLBACK, EcaServer
 from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
 from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks
+from jupyter_eca.apps.server.server_log import ServerLogHandler
 from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class EcaApp(ExtensionApp):
             # The kernels inherit it, and have other working directories.
             is_document = self.policy.lstrip().startswith("{")
             os.environ[SERVER_POLICY_VARIABLE] = self.policy if is_document else str(Path(self.policy).absolute())
+        self.log_handler = ServerLogHandler(self.serverapp)
+        self.log_handler.attach()
         declare_event(self.serverapp)
         self.eca_server = EcaServer(self.serverapp)
         self.remote = self._find_remote_kernels()
@@ -92,3 +95,4 @@ class EcaApp(ExtensionApp):
             self.log.exception("the assistant could not be ended")
         if self.remote is not None:
             await self.remote.release()
+        self.log_handler.detach()

@@ -23,6 +23,7 @@ from jupyter_eca.fronts.ahp.completions import TRIGGERS
 from jupyter_eca.fronts.ahp.hub import ActionOrigin, Envelope
 from jupyter_eca.fronts.ahp.session.action_rules import is_approval
 from jupyter_eca.fronts.client_access import FULL_ACCESS
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -236,6 +237,7 @@ class AhpConnection:
     async def _answer(self, request: Request) -> None:
         """Answer a request. After a command has read a state, nothing is awaited until its answer is queued. Otherwise
         an action could be queued in between, and would reach the client before the older state."""
+        LOG_FIELDS.set(LogFields(request_method=request.method))
         try:
             answer: Message = Result(request.id, await self._run_request(request))
         except RemoteError as error:
@@ -367,6 +369,7 @@ class AhpConnection:
         """Handle a notification. The protocol requires that a malformed notification is ignored."""
         if self._front is None:
             return
+        LOG_FIELDS.set(LogFields(request_method=message.method))
         try:
             if message.method == "unsubscribe":
                 self.subscriptions.discard(uri := requests.Unsubscribe.model_validate(message.params).resource)

@@ -9,6 +9,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
@@ -44,6 +46,7 @@ class ChatTasks:
 
     async def _run(self, id: str, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Run a task to its end. An error is logged and passed to `on_failure`."""
+        LOG_FIELDS.set(LogFields(chat_id=id))
         try:
             await work
         except Exception as error:  # noqa: BLE001  # the boundary to the chats: a bug ends one turn, not all of them

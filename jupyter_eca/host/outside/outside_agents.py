@@ -31,6 +31,7 @@ from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, find_end, 
 from jupyter_eca.host.outside.turn_files import TurnFiles
 from jupyter_eca.host.store.rows import AgentSessionRow
 from jupyter_eca.host.subscribers import ChatQuestions, Notice
+from jupyter_eca.log_fields import LogFields
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
@@ -376,7 +377,8 @@ class OutsideAgents:
         try:
             chosen = await self.read_waiting_options(chat, agent)
         except NotSaved as error:
-            _log.warning("The options of the agent of chat %s cannot be read: %s", id, error)
+            fields = LogFields(chat_id=id)
+            _log.warning("The options of the agent of chat %s cannot be read: %s", id, error, extra=fields)
             chosen = {}
         live.has_chosen_options = bool(chosen)
         # The agent lists the most important option first: the model decides which values the others can have.
@@ -464,7 +466,8 @@ class OutsideAgents:
         try:
             return await self._services.store.do(lambda tables: tables.read_agent_session(id))
         except NotSaved as error:
-            _log.warning("The session of the agent of chat %s cannot be read: %s", id, error)
+            fields = LogFields(chat_id=id)
+            _log.warning("The session of the agent of chat %s cannot be read: %s", id, error, extra=fields)
             return None
 
     async def _save_session(self, id: str, live: LiveAgent) -> None:

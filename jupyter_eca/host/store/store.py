@@ -33,6 +33,7 @@ from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.dialect import SESSION
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.host.store.unsaved_file import UnsavedFile, UnsavedRows, take_unsaved, write_unsaved
+from jupyter_eca.log_fields import LogFields
 from jupyter_eca.protocol.event import Event, is_streamed_piece, merge_pieces
 
 if TYPE_CHECKING:
@@ -406,7 +407,8 @@ class Store:
         elif self._failure:
             await self._note_success()
         for refused in written.refused:
-            _log.error("something of the chat %s was not stored: %s", refused.chat, refused.reason)
+            fields = LogFields(chat_id=refused.chat)
+            _log.error("something of the chat %s was not stored: %s", refused.chat, refused.reason, extra=fields)
             self.on_refused(refused.chat, refused.reason)
         return written.events[late:]
 

@@ -33,6 +33,7 @@ from jupyter_eca.host.store.rows import (
     UnseenChange,
 )
 from jupyter_eca.host.store.spending import add_spending, sum_spending
+from jupyter_eca.log_fields import LogFields
 from jupyter_eca.protocol.content import Content, MetadataContent, Role, TaskDetails, ToolCalledContent, UsageContent
 from jupyter_eca.protocol.event import Aside, Event, Outcome, Person
 
@@ -866,7 +867,7 @@ def _read_event(chat: str, row: _EventRow) -> Event:
     try:
         return _parse_event(chat, row)
     except ValueError:
-        _log.warning("event %d of the chat %s cannot be read", row.seq, chat)
+        _log.warning("event %d of the chat %s cannot be read", row.seq, chat, extra=LogFields(chat_id=chat))
         # An end of the turn stays one, so that the chat is not stuck.
         end = row.outcome if row.outcome in set(Outcome) else None
         return _parse_event(chat, _EventRow(row.seq, row.turn, Role.SYSTEM, 0, UNREADABLE_EVENT, "", end, 0, None))

@@ -76,6 +76,7 @@ from jupyter_eca.host.turn.call_preview import preview_call
 from jupyter_eca.host.turn.open_notebooks import find_renamed_notebook
 from jupyter_eca.host.turn.prompt_contexts import PromptMaterials
 from jupyter_eca.instructions import notebook_instructions
+from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.plugins.contexts.resolve import as_model_input
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, RejectReason, RunCellsDetails
@@ -581,7 +582,9 @@ class EffectRunner:
     # -- tools
 
     async def _run_tool(self, chat: LiveChat, turn: TurnUnderWay, effect: RunTool) -> None:
-        """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result."""
+        """Run a tool call, cut its output if it is too long, run the hooks after it, and feed its result. It is the
+        work of a task of its own."""
+        LOG_FIELDS.set(LogFields(chat_id=chat.state.id, tool_call_id=effect.call))
         # `stops`: a hook ends the turn after this call.
         result, is_cut, stops = ToolResult("", error=True), False, False
         # The model knows the versions of files that the call shows only if it gets the whole result.

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.live_chat import Prompt
 from jupyter_eca.host.notices import describe_job_end
+from jupyter_eca.log_fields import LogFields
 from jupyter_eca.protocol.event import Outcome
 from jupyter_eca.protocol.job import JobStatus
 
@@ -114,7 +115,8 @@ class JobEndings:
             try:
                 await self._turns.prompt(prompt)
             except EcaError as error:
-                _log.info("no turn was begun in %s at the end of %s: %s", chat.state.id, job.id, error)
+                fields = LogFields(chat_id=chat.state.id)
+                _log.info("no turn was begun in %s at the end of %s: %s", chat.state.id, job.id, error, extra=fields)
             else:
                 return
         self._turns.note(chat.state.id, shown, text_for_model)

@@ -27,6 +27,7 @@ from jupyter_eca.host.turn import plan_mode
 from jupyter_eca.host.turn.chat_titles import TITLE_TASK
 from jupyter_eca.host.turn.open_notebooks import find_asked_notebook, find_open_kernel
 from jupyter_eca.host.turn.setup import choose_model
+from jupyter_eca.log_fields import LogFields
 from jupyter_eca.plugins.contexts.resolve import list_named
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.chats import ChatOpenedParams, ChatStatus, ChatStatusChangedParams
@@ -185,7 +186,7 @@ class Turns:
             self.stop(id)
             self._chats.add_fact(live, TextContent(text=message))
         except Exception:  # noqa: BLE001  # the last resort: the chat is closed below, whatever its state is
-            _log.exception("the turn of the chat %s cannot be stopped", id)
+            _log.exception("the turn of the chat %s cannot be stopped", id, extra=LogFields(chat_id=id))
         if live.state.status is not TurnStatus.IDLE:
             self._tasks.start_detached(id, "close", self._close(live))
 
@@ -222,7 +223,7 @@ class Turns:
         remember = remember and narrowed is None
         counts = self._chats.feed_late(chat, inputs.Approved(now(), call, remember, narrowed, by))
         if counts and by is not None:
-            _log.info("%s has approved the call %s in the chat %s", by.username, call, chat)
+            self._log_decision("approved", chat, call, by)
         if remember:
             self._subagents.share_approvals(chat)
         return counts
@@ -245,8 +246,14 @@ class Turns:
         that comes after a stop, changes nothing. `by` is the person who rejects the call, if that is known."""
         counts = self._chats.feed_late(chat, inputs.Rejected(now(), call, RejectReason.USER, reason, by))
         if counts and by is not None:
-            _log.info("%s has rejected the call %s in the chat %s", by.username, call, chat)
+            self._log_decision("rejected", chat, call, by)
         return counts
+
+    @staticmethod
+    def _log_decision(decision: str, chat: str, call: str, by: Person) -> None:
+        """Log who has approved or rejected a call."""
+        fields = LogFields(chat_id=chat, tool_call_id=call)
+        _log.info("%s has %s the call %s in the chat %s", by.username, decision, call, chat, extra=fields)
 
     def reject_unanswered(self, chat: str, call: str) -> None:
         """Reject a tool call because nobody is left who could approve it."""
@@ -281,7 +288,7 @@ class Turns:
         try:
             self._chats.feed(await self._chats.load(id, must_exist=True), note)
         except (UnknownChat, BusyError) as error:
-            _log.info("nobody is told in %s that %s: %s", id, note.text, error)
+            _log.info("a note for the chat %s is dropped: %s", id, error)
 
     # -- drafts
 
