@@ -54,7 +54,10 @@ export async function listSuggestions(
   return { items: items.slice(0, MAX_SUGGESTIONS), lacksVariables };
 }
 
-/** Return all suggestions of a kind. See `listSuggestions`. */
+/**
+ * Ask the server for the suggestions of a kind, and return all of them. `params` has the word that was typed after the
+ * sign (`query`), and the id of the chat. `contexts` were chosen already.
+ */
 async function querySuggestions(
   kind: Trigger['kind'],
   params: { readonly query: string; readonly chatId: ChatId },

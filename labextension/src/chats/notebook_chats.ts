@@ -123,7 +123,7 @@ export class NotebookFollower {
     });
   }
 
-  /** Show the chat of the active notebook. See `follow`. */
+  /** Do the work of one call of `follow`: show the chat of the active notebook, unless nothing may change now. */
   private async showNotebookChat(): Promise<void> {
     const { session } = this;
     const activeNotebook = this.findActiveNotebook();

@@ -23,7 +23,7 @@ export class CellUnfolder {
   /** `onChange` is called when a followed cell is rendered or its source is shown, by the user or by this class. */
   constructor(private readonly onChange: () => void) {}
 
-  /** Follow a cell; see `onChange`. */
+  /** Call `onChange` from now on when this cell is rendered or its source is shown. */
   follow(cell: Cell): void {
     if (cell instanceof MarkdownCell && !this.followed.has(cell)) {
       this.followed.add(cell);

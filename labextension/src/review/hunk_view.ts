@@ -24,7 +24,7 @@ export interface HunkButton {
 
 /** How the hunks of a cell are drawn. */
 export interface HunkStyle {
-  /** Which text is in the editor: see `Side`. */
+  /** Which text is in the editor: that of the assistant (`made`), or still that of the user (`proposed`). */
   readonly side: Side;
   /** The buttons of each hunk. */
   readonly buttons: readonly HunkButton[];

@@ -46,7 +46,7 @@ export class NotebookOverview {
   private stops: readonly Stop[] = [];
   /** The stop to which the user has gone last. */
   private lastShown: Position['lastShown'];
-  /** See `ReviewCounts.busy`. */
+  /** Whether an answer is still being written: then the user cannot decide about all changes at once. */
   private busy = false;
   private readonly bar: ReviewBarWidget;
   /** The strip with the marks. */
@@ -76,7 +76,7 @@ export class NotebookOverview {
     }
   }
 
-  /** Show these notes, of which there is at least one. `busy`: see `ReviewCounts`. */
+  /** Show these notes, of which there is at least one. `busy`: an answer is still being written. */
   show(notes: readonly OpenNote[], busy: boolean): void {
     const { widgets } = this.panel.content;
     const indexes = new Map(widgets.map((cell, index) => [cell, index]));

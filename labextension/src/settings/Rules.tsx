@@ -145,7 +145,7 @@ export function listTools(servers: readonly ToolServerUpdatedParams[]): Readonly
 interface Props {
   /** The rules, and the decision that is made when no rule matches. */
   readonly rulesResult: ApprovalsListResult;
-  /** The key of the rule whose form is drawn in its place; empty for none. See `makeRuleKey`. */
+  /** The key (made by `makeRuleKey`) of the rule whose form is drawn in its place; empty for none. */
   readonly editedRule?: string;
   /** Opens the form of one of the user's own rules. */
   readonly onEdit: (rule: ApprovalRule) => void;

@@ -246,7 +246,7 @@ export function Composer(props: Props): React.ReactElement {
       }
     }
   });
-  /** Send the message; see `send`. The box gets the focus, because the button is disabled or removed. */
+  /** Send the message by a click. The box gets the focus, because the button is disabled or removed afterwards. */
   const sendByButton = (afterTurn: boolean): void => {
     box.current?.focus();
     void send(afterTurn);

@@ -34,7 +34,7 @@ export interface CallInChat {
  */
 export const NextDecision = React.createContext<string | undefined>(undefined);
 
-/** Return the key of a call, see `makeCallKey`. */
+/** Return a key that only this call has in the page. The id of a call is not enough: two chats may have the same. */
 export const getCallKey = ({ block, chatId }: CallInChat): string => makeCallKey(chatId, block.id);
 
 /** Return the calls of the chat and of its subagents. */
