@@ -154,7 +154,8 @@ async def _plan(
     preview: str,
 ) -> FileChangeDetails:
     """Return the changes that a call makes, and the cells that it runs then. `live` is the notebook as it is now, and
-    `document` as it is after earlier calls. Raises: ToolError."""
+    `document` as it is after earlier calls. `run` says whether the call runs them, and `preview` is the id of an
+    earlier preview; "" for none. Raises: ToolError."""
     if bool(steps) is bool(preview.strip()):
         raise ToolError("Give either changes or preview; nothing was changed.")
     if preview.strip():

@@ -226,8 +226,8 @@ def _build_grep(search: _Search) -> list[str]:
 
 
 async def _run_search(search: _Search, command: list[str], limit: int) -> list[bytes]:
-    """Run the program and return at most `limit` matches. Raises: ToolError when it refuses the pattern or does not end
-    in time."""
+    """Run the program and return at most `limit` matches, each as the program has written it: see `_parse_match`.
+    Raises: ToolError when it refuses the pattern or does not end in time."""
     end = b"\0" if search.mode == "files_with_matches" else b"\n"
     found: list[bytes] = []
     with tempfile.TemporaryFile() as errors:  # a pipe that nobody reads would block the program
@@ -261,8 +261,8 @@ def _is_match(record: bytes, mode: Mode) -> bool:
 
 
 def _as_lines(files: Files, search: _Search, found: list[bytes]) -> list[str]:
-    """Return the matches as lines for the model. Files behind a link are left out, because not every grep skips
-    them."""
+    """Return the matches as lines for the model. `found` is the result of `_run_search`. Files behind a link are left
+    out, because not every grep skips them."""
     names: dict[bytes, str | None] = {}
     lines: list[str] = []
     for record in found:

@@ -33,7 +33,7 @@ KEEP_SECONDS: Final = 30.0
 STALE_SECONDS: Final = 300.0
 # How long the Hub may take for an answer.
 HUB_SECONDS: Final = 5.0
-# So many tokens are remembered.
+# So many tokens are remembered. This bounds the memory if somebody tries many wrong ones.
 MAX_TOKENS: Final = 10_000
 
 PERIODS: Final = ("day", "week", "month")
@@ -98,7 +98,7 @@ class AdmittedUser:
     period: Period
 
     def as_arguments(self) -> dict[str, Any]:
-        """Return the arguments of LiteLLM's `UserAPIKeyAuth`."""
+        """Return the arguments of `UserAPIKeyAuth`, which is LiteLLM's record of who sends a request."""
         # LiteLLM counts what a key spends in memory, too, and never begins anew. So each period has another name.
         key = f"{self.name} since {self.period.begin:%Y-%m-%d}"
         budget = {} if self.limits.budget is None else {"max_budget": self.limits.budget, "spend": self.spent}
@@ -120,7 +120,8 @@ class SpendingTable:
     def add(
         self, user: str, model: str, api: str, input_tokens: int, output_tokens: int, cost: float, at: float
     ) -> None:
-        """Note an answer. `cost` is in US dollars, and `at` in seconds since 1970."""
+        """Note an answer. `model` and `api` are those that LiteLLM names, `cost` is in US dollars, and `at` in seconds
+        since 1970."""
         row = (at, user, model, api, input_tokens, output_tokens, cost)
         with closing(self._open()) as database, database:
             database.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -140,7 +141,8 @@ class SpendingTable:
             ).fetchall()
 
     def _open(self) -> sqlite3.Connection:
-        # A connection for each use, because each may be in another thread. Another process may be writing.
+        """Open the file. Each use has a connection of its own, because each may be in another thread."""
+        # Another process may be writing: then the statement waits, for 10 seconds at most.
         database = sqlite3.connect(self._file, timeout=10)
         database.execute("PRAGMA journal_mode = WAL")
         # A failure of the power may lose the last rows, and damages nothing. A failure of a process loses nothing.
@@ -154,6 +156,7 @@ class LimitsFile:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        # When the file that was read last had been changed, in nanoseconds (-1 before the first read), and its content.
         self._read: tuple[int, dict[str, Any]] = (-1, {})
 
     def find(self, user: str, groups: list[str]) -> Limits:
@@ -274,7 +277,7 @@ _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True)
 class Accounts:
-    """Decides about each request."""
+    """Decides about each request: by the user whose token it has, the limits of this user, and what was spent."""
 
     users: HubUsers
     limits: LimitsFile

@@ -50,7 +50,7 @@ class CachedNotebooks:
             return self._listed
 
     async def read(self, path: str) -> NotebookDocument:
-        """Return a notebook."""
+        """Return a notebook as it was when this message first mentioned it. Raises: ToolError."""
         async with self._lock:
             if path not in self._read:
                 self._read[path] = await self._notebooks.read(path)
@@ -81,7 +81,8 @@ async def read_document_with_history(
 
 
 async def _read_from_page(surroundings: Surroundings, path: str) -> NotebookDocument:
-    """Return a notebook as it is in the page, without the states of its cells. See `read_document`."""
+    """Return a notebook as it is in the page, without the states of its cells. Without a path it is the one in which
+    the user asked, else the active one. Raises: ToolError when no notebook is open, or this one cannot be read."""
     if surroundings.notebooks is None:
         raise ToolError("No notebook is open.", "Open it in JupyterLab.")
     if path:

@@ -58,9 +58,10 @@ class McpTool(Plain):
 
     def _check_offered(self, connection: ServerConnection) -> None:
         """Check that the server still offers the tool as the model and the user have seen it. While the server was
-        starting, it was taken from what the server offered when it last ran.
+        starting, they saw the tool that the server had offered when it last ran.
 
-        Raises: ToolError.
+        Raises: ToolError. The text begins in the middle of a sentence, because `McpServer.use` puts the name of the
+        server before it.
         """
         now = next((tool for tool in connection.tools if tool.name == self.name), None)
         if now is None:
