@@ -20,8 +20,9 @@ MODE: Final = "mode"
 _CHOOSABLE: Final = frozenset({"model", "model_config", "thought_level"})
 
 ON: Final = "true"
+"""The value of a switch that is on. The agent sends `true` as JSON, and the values of our options are texts."""
 OFF: Final = "false"
-"""The values of an option that is a switch. The agent sends `true` and `false`, and all our options have texts."""
+"""The value of a switch that is off."""
 
 
 def read_config_options(fields: Json) -> tuple[AgentOption, ...]:
@@ -56,7 +57,7 @@ def _read_option(fields: Json) -> AgentOption | None:
 
 
 def get_value_name(option: AgentOption) -> str:
-    """Return the name of the present value for the user."""
+    """Return the name of the present value for the user; the value itself if the agent gives it no name."""
     return next((known.name for known in option.values if known.value == option.value), option.value)
 
 
@@ -69,7 +70,7 @@ def _read_value(fields: Json) -> AgentOptionValue | None:
 
 
 def list_values(options: Any) -> Iterator[Json]:
-    """Yield the values of an option, which may be in groups."""
+    """Yield the values of an option. `options` is the list of values, or a list of groups that have such lists."""
     for item in list_objects(options):
         if "options" in item:
             yield from list_objects(item["options"])

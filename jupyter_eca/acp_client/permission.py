@@ -38,8 +38,8 @@ def read_options(value: Any) -> tuple[PermissionOption, ...]:
 
 
 def choose_answer(options: tuple[PermissionOption, ...], *, allow: bool) -> dict[str, Any]:
-    """Return the result of a request for permission. If no option says exactly what was decided, the answer is
-    `cancelled`, which never allows anything."""
+    """Return the result of a request for permission. `allow` is the decision: whether this one call may run. If no
+    option says exactly what was decided, the answer is `cancelled`, which never allows anything."""
     kind = "allow_once" if allow else "reject_once"
     chosen = next((option for option in options if option.kind == kind), None)
     return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen.id}}

@@ -64,6 +64,7 @@ class UpdateReader:
             yield from read(self, fields) if read is not None else ()
 
     def read_text(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield a piece of the answer: a text or an image. Qwen Code also sends the tokens that it has used with it."""
         content, message = fields.get("content"), fields.get("messageId")
         if (image := read_image(content)) is not None:
             yield ImageShown(*image)
@@ -73,30 +74,37 @@ class UpdateReader:
             yield usage
 
     def read_thought(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield a piece of the agent's thoughts."""
         if text := read_block(fields.get("content")):
             yield Thought(text)
 
     def read_call(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield what is now known about a tool call."""
         if (call := self.describe_call(fields)) is not None:
             yield CallDescribed(call)
 
     def read_plan(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield the agent's plan, which replaces the one before."""
         yield PlanChanged(_read_entries(fields.get("entries")))
 
     def read_usage(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield the tokens and the cost that the agent reports."""
         yield _read_usage(fields)
 
     def read_info(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield the new title of the session, if the agent sends one."""
         if isinstance(title := fields.get("title"), str) and title:
             yield AgentTitleChanged(title)
 
     def read_mode(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield the mode of the agent if it has changed."""
         mode = fields.get("currentModeId") or find_mode(fields)[0]
         if isinstance(mode, str) and mode and mode != self.mode:
             self.mode = mode
             yield ModeChanged(mode)
 
     def read_options(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield the options whose values have changed. One of them may be the mode."""
         yield from self.read_mode(fields)
         if (options := read_config_options(fields)) != self.options:
             before = {option.id: option.value for option in self.options}
@@ -106,10 +114,12 @@ class UpdateReader:
             yield OptionsChanged(changed)
 
     def read_commands(self, fields: Json) -> Iterator[AgentEvent]:
+        """Store the commands that the agent offers. Yields nothing."""
         self.commands = _read_commands(fields.get("availableCommands"))
         yield from ()
 
     def read_notice(self, fields: Json) -> Iterator[AgentEvent]:
+        """Yield a notice that the agent shows to the user."""
         if isinstance(title := fields.get("title"), str):
             yield NoticeShown(title)
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
-    """Run the front with this name as a program, until its client leaves or a signal comes. Return the exit status."""
+    """Run the front with this name as a program, until its client leaves or a signal comes. Return the exit status.
+    `options` are those of the command line."""
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
 
     @asynccontextmanager

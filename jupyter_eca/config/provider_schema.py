@@ -39,6 +39,7 @@ class RetryRule(Model):
     @field_validator("error_pattern")
     @classmethod
     def _check_error_pattern(cls, value: str | None) -> str | None:
+        """Refuse a text that is not a regular expression."""
         return None if value is None else check_pattern(value)
 
     def matches(self, status: int | None, text: str) -> bool:

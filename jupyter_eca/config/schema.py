@@ -332,6 +332,7 @@ class StoreConfig(Model):
     @field_validator("url")
     @classmethod
     def _check_url(cls, value: SecretStr | None) -> SecretStr | None:
+        """Refuse an address that is not one of PostgreSQL."""
         if value is not None and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise ValueError("it must begin with `postgresql://`")
         return value
@@ -346,6 +347,7 @@ class StoreConfig(Model):
 
     @field_serializer("url")
     def _hide(self, url: SecretStr | None) -> str | None:
+        """Write the address without its password when the configuration is dumped."""
         return None if url is None else redact_url(url.get_secret_value())
 
 

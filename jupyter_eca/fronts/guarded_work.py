@@ -27,12 +27,14 @@ class GuardedWork:
         """Run work in a task of a group. An error in it is logged."""
 
         async def run_guarded() -> None:
+            """Do the work, and log its error."""
             try:
                 await work
             except Exception:  # noqa: BLE001  # the boundary to clients: a bug ends one piece of work, and no other
                 _log.exception("work for a client of the %s failed", self._protocol)
 
         def forget(task: asyncio.Task[None]) -> None:
+            """Forget a task that has ended."""
             self._tasks.discard(task)
             work.close()  # the task may have been cancelled before it began
 

@@ -24,7 +24,9 @@ class InstructionContext:
     files: Files
     """The files of the workspace, with the working directory of the chat."""
     config: Config
+    """The configuration of the workspace, merged from all files."""
     agent: Agent
+    """The agent that answers."""
     model: str
     """The full name of the model: PROVIDER/MODEL."""
     kernel: Kernel | None
@@ -50,12 +52,13 @@ class InstructionContext:
 
     @property
     def facts(self) -> Mapping[str, bool | str]:
-        """The facts of this turn. See `list_facts`."""
+        """The facts that conditions of prompts and rules can test, by their names, such as `workspaceRoots`."""
         return list_facts(self.files, self.tools, subagent=self.subagent)
 
 
 def list_facts(files: Files, tools: Iterable[str], *, subagent: bool) -> Mapping[str, bool | str]:
-    """Return the facts that conditions of prompts and rules can test (ECA's condition variables)."""
+    """Return the facts that conditions of prompts and rules can test (ECA's condition variables), by their names.
+    `tools` are the tools that the model is offered, and `subagent` says whether another agent started the turn."""
     return {
         "isSubagent": subagent,
         "workspaceRoots": ", ".join(str(root) for root in files.roots),

@@ -63,6 +63,7 @@ class Method:
 
 
 def _index_by_name(*rows: Method) -> dict[str, Method]:
+    """Return the methods by their names."""
     return {row.name: row for row in rows}
 
 

@@ -36,7 +36,8 @@ class ChatAskQuestionParams(Model):
 
 
 class FieldKind(StrEnum):
-    """The kind of value that a field of a form takes. `one` and `several`: of the choices of the field."""
+    """The kind of value that a field of a form takes. `ONE` takes one of the choices of the field, and `SEVERAL` takes
+    any number of them."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -77,6 +78,7 @@ class FieldQuestion(ChatAskQuestionParams):
     """
 
     field: FormField = Field(exclude=True)
+    """The field, which is not sent to ECA clients."""
 
 
 class ChatAskQuestionResult(Model):

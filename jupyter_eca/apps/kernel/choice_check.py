@@ -29,6 +29,7 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
     if not (agent or variant):
         return
     await setup.received.wait()  # until the server has sent the names that exist
+    # `ALIASES` has the earlier names of agents, which still work.
     if agent and ALIASES.get(agent, agent) not in setup.agents:
         known = f"There is no agent {agent!r}. Write {_format_options('--agent', setup.agents)}."
         raise CellError(known + _describe_untrusted(agent, setup.untrusted))

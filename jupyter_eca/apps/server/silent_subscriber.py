@@ -40,5 +40,5 @@ class SilentSubscriber:
         return False
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:  # noqa: ARG002
-        """Raises: RemoteError. It is never called, see `answers`."""
+        """Raise RemoteError. This is never called, because `answers` returns False."""
         raise RemoteError("there is no user to ask")

@@ -258,4 +258,5 @@ def _put(settings: Json, key: tuple[str, ...], value: Any) -> Json:
 
 
 def _as_object(value: Any) -> Json:
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("Json", value) if isinstance(value, dict) else {}

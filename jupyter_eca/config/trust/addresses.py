@@ -82,4 +82,5 @@ def _remove_secrets(target: _Target, entry: Json) -> Json:
 
 
 def _as_object(value: Any) -> Json:
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("Json", value) if isinstance(value, dict) else {}

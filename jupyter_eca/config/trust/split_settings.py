@@ -161,6 +161,7 @@ def _split_agents(value: Any, earlier: Any) -> SplitValue:
 
 
 def _as_object(value: Any) -> Json:
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 

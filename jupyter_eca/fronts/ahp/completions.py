@@ -69,8 +69,8 @@ def _format_mention(context: ChatContext, files: Files) -> str:
     if isinstance(context, FileContext | DirectoryContext):
         real, start = files.resolve(context.path), files.start.resolve()
         return str(real.relative_to(start) if real.is_relative_to(start) else real)
-    wire = context.as_json_object()
-    return str(wire.get("label") or wire.get("name") or wire.get("url") or wire.get("uri") or wire["type"])
+    fields = context.as_json_object()
+    return str(fields.get("label") or fields.get("name") or fields.get("url") or fields.get("uri") or fields["type"])
 
 
 def _make_command_attachment(name: str, description: str) -> Json:

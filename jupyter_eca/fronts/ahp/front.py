@@ -327,6 +327,7 @@ class AhpFront:
     answers = approves
 
     def reviews(self, chat: str) -> bool:  # noqa: ARG002  # sessions do not list changes with Keep and Undo
+        """Return False: the sessions of AHP have no list of changes with Keep and Undo."""
         return False
 
     def show(self, events: list[Event]) -> None:

@@ -36,18 +36,22 @@ class TimedConnection(H11Protocol):
     """Closes the connection when the time for the part is over. None if the part has no time limit."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timer for the headers of the first request."""
         super().connection_made(transport)
         self._time_part()
 
     def data_received(self, data: bytes) -> None:
+        """Parse the data, and start another timer if the next part of the request begins with it."""
         super().data_received(data)
         self._time_part()
 
     def on_response_complete(self) -> None:
+        """Start the timer for the headers of the next request."""
         super().on_response_complete()
         self._time_part()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the timer."""
         super().connection_lost(exc)
         if self._timer is not None:
             self._timer.cancel()

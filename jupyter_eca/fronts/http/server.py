@@ -45,6 +45,7 @@ async def serve(app: ASGIApp, gate: Gate, listening: socket.socket, ready: Calla
     server = uvicorn.Server(_make_settings(add_gate(app, gate)))
 
     def stop() -> None:
+        """Let uvicorn end the running answers, and then return."""
         server.should_exit = True
 
     # uvicorn handles signals only while it serves. A signal that comes earlier must end the server, too. After uvicorn

@@ -37,6 +37,7 @@ async def serve_lines(
     front = McpFront(backend)
 
     async def run() -> None:
+        """Serve the client until the connection ends."""
         try:
             async with front.running(), _open_streams(reader, writer) as (received, sent):
                 await front.server.run(received, sent, front.server.create_initialization_options())

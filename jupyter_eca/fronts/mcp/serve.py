@@ -50,6 +50,7 @@ async def _serve_stdio(backend: Backend) -> None:
     front = McpFront(backend)
 
     async def run() -> None:
+        """Serve the messages of stdin until it ends."""
         async with front.running(), open_streams() as (reader, writer):
             await front.server.run(reader, writer, front.server.create_initialization_options())
 
@@ -70,12 +71,14 @@ async def _serve_http(backend: Backend) -> None:
     gate = Gate("127.0.0.1", normalize_origins(os.environ.get("MCP_CORS_ORIGINS", "").replace(",", " ").split()), token)
 
     def print_address(address: str) -> None:
+        """Tell the user, on stderr, where the server is and with which token clients reach it."""
         token_text = "of MCP_HTTP_TOKEN" if os.environ.get("MCP_HTTP_TOKEN") else token
         sys.stderr.write(f"The MCP server is at {address}/mcp; clients send `Authorization: Bearer TOKEN`.\n")
         sys.stderr.write(f"Token: {token_text}\n")
         sys.stderr.flush()
 
     async def answer_health(_: Request) -> JSONResponse:
+        """Answer a program that asks whether the server runs."""
         return JSONResponse({"status": "ok", "name": backend.about.name, "version": __version__})
 
     with await listen(gate, int(port)) as listening:

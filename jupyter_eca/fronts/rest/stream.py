@@ -35,6 +35,7 @@ async def cancel_when_client_leaves(receive: Receive, work: Coroutine[None, None
     """Return the result of the work. If the client leaves first, cancel the work and return None."""
 
     async def wait_until_left() -> None:
+        """Read what the client sends, until it has left."""
         while (await receive())["type"] != "http.disconnect":
             pass
 

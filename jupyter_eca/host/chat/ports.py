@@ -82,10 +82,11 @@ class EffectSink(Protocol):
 
 
 class TurnStarter(Protocol):
-    """Starts and stops turns. See `host.turn.turns`."""
+    """Starts and stops turns."""
 
     async def prompt(self, prompt: Prompt, kernel: Kernel | None = None) -> StartedTurn:
-        """Start a turn. See `Turns.prompt`."""
+        """Start a turn with a prompt, and return before the answer begins. `kernel` is that of the cell that asked;
+        None if no cell did. Raises: BusyError, LocalError, NotSaved."""
         ...
 
     def stop(self, chat: str) -> None:

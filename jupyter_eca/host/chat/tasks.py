@@ -61,7 +61,8 @@ class ChatTasks:
     async def finish(self, chats: Iterable[LiveChat]) -> None:
         """Wait until all tasks of these chats have ended. Call this after the chats were stopped."""
         for chat in chats:
-            # A client that leaves meanwhile starts the timer of the unattended calls again.
+            # A client that leaves meanwhile starts the timer of the unattended calls again (`deny`). A hook may begin
+            # another turn (`follow up`).
             while tasks := [task for task in chat.tasks.values() if not task.done()]:
                 self.cancel(chat, "deny")
                 self.cancel(chat, "follow up")

@@ -70,7 +70,7 @@ class ModelCaller:
                         if chosen.settings.key is not None:
                             chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
-                        usage = delta = chosen.bill(delta)  # with the user's own rates, if there are any
+                        usage = delta = chosen.apply_rates(delta)  # with the user's own rates, if there are any
                         self._ledger.count(bill, request, delta)
                     yield delta
             outcome = "completed"

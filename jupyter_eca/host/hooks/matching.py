@@ -40,7 +40,7 @@ def list_inputs(hook: Hook, type: HookType, data: dict[str, Any]) -> list[dict[s
 
 def _matches_call(matcher: str | Mapping[str, Rule], data: dict[str, Any]) -> bool:
     """Return whether a matcher selects a tool call. It is a pattern for `server__tool`, or has rules by their
-    selectors. `data` is the input of the hook."""
+    selectors. `data` is the input of the hook. It has the keys `server`, `tool_name` and `tool_input`."""
     server, tool = str(data.get("server", "")), str(data.get("tool_name", ""))
     if isinstance(matcher, str):
         return re.fullmatch(matcher, f"{server}__{tool}") is not None

@@ -78,7 +78,8 @@ class ToolRegistry:
         self._common = {**self._custom, **self._native, **from_servers}
 
     def get(self, name: str, chat: str = "") -> Tool | None:
-        """Return a tool, None when there is none of that name. See `get_tools`."""
+        """Return the tool of this name, None when there is none. With the id of a chat, the tools that clients have
+        added to it are searched too."""
         return self.get_tools(chat).get(name)
 
     def set_client_tools(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:

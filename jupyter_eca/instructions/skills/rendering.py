@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MAX_LISTED: Final = 50
 # Files in deeper subfolders are not listed.
 _MAX_DEPTH: Final = 3
+# A larger file of a skill is refused, because it is read into memory as a whole.
 _MAX_FILE_BYTES: Final = 1_000_000
 
 # The reference with which a skill would include itself, and a reference to any file.

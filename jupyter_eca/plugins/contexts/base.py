@@ -64,7 +64,7 @@ class Surroundings:
     kernels: Kernels | None = None
     """The kernels of notebooks. None if the user asks in a cell, with `%%eca`. Then the kernel of that cell is
     meant."""
-    ran: ExecutionMemory | None = None
+    execution_memory: ExecutionMemory | None = None
     """The cells that have run in this process, and their errors; present if the engine runs in the kernel."""
     notebook: str = ""
     """The path of the notebook in which the user asked, "" for none, and also while the user types."""

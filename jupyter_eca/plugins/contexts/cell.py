@@ -25,8 +25,9 @@ MAX_OFFERED: Final = 50
 
 
 class CellPlug:
-    """The plug: `query` offers the cells, and `resolve` reads the chosen one. See `base.Context`."""
+    """The plug: `query` offers the cells, and `resolve` reads the chosen one. The class implements `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "cell"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:

@@ -22,8 +22,10 @@ LINES_AROUND = 20
 
 
 class CursorPlug:
-    """The plug: `query` offers nothing, and `resolve` reads the place of a cursor. See `base.Context`."""
+    """The plug: `query` offers nothing, and `resolve` reads the place of a cursor. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "cursor"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[CursorContext]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
+from jupyter_eca.plugins.contexts.cell import MAX_OFFERED
 from jupyter_eca.protocol.context import DirectoryContext
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_file import report_os_errors
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 
 
 class DirectoryPlug:
-    """The plug: `query` offers folders by their names, and `resolve` lists the chosen one. See `base.Context`."""
+    """The plug: `query` offers folders by their names, and `resolve` lists the chosen one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "directory"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[DirectoryContext]:
         """Offer at most fifty folders."""
-        return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, 50)]
+        return [DirectoryContext(path=path) for path in await surroundings.index.search_directories(query, MAX_OFFERED)]
 
     async def resolve(self, surroundings: Surroundings, context: DirectoryContext) -> Material:
         """Return the folder as a tree."""

@@ -34,8 +34,9 @@ MAX_TRACEBACK_CHARACTERS: Final = 10_000
 
 
 class ErrorPlug:
-    """The plug: `query` offers the last error, and `resolve` reads it. See `base.Context`."""
+    """The plug: `query` offers the last error, and `resolve` reads it. The class implements `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "error"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ErrorContext]:
@@ -47,8 +48,10 @@ class ErrorPlug:
 
     async def resolve(self, surroundings: Surroundings, context: ErrorContext) -> Material:
         """Read the traceback and the cells that it names. Raises: ToolError when there was no error."""
-        if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
-            return _read_kernel_error(surroundings.ran)
+        if surroundings.execution_memory is not None and not (
+            surroundings.notebooks and await surroundings.notebooks.list()
+        ):
+            return _read_kernel_error(surroundings.execution_memory)
         document = await open_notebook.read_document(surroundings)
         last = find_last_failed(document)
         if last is None:

@@ -32,8 +32,10 @@ MAX_READ_BYTES = 20_000_000
 
 
 class FilePlug:
-    """The plug: `query` offers files by their names, and `resolve` reads the chosen one. See `base.Context`."""
+    """The plug: `query` offers files by their names, and `resolve` reads the chosen one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "file"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[FileContext]:

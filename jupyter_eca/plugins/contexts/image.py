@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 class ImagePlug:
-    """The plug: it offers nothing, and `resolve` decodes the image that was sent. See `base.Context`."""
+    """The plug: it offers nothing, and `resolve` decodes the image that was sent. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "image"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[ImageContext]:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 
 class McpResourcePlug:
-    """The plug: `query` offers resources and templates, and `resolve` reads the chosen resource. See `base.Context`."""
+    """The plug: `query` offers resources and templates, and `resolve` reads the chosen resource. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "mcpResource"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[McpResourceContext]:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 
 class NotebookPlug:
-    """The plug: `query` offers the open notebooks, and `resolve` reads the chosen one. See `base.Context`."""
+    """The plug: `query` offers the open notebooks, and `resolve` reads the chosen one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "notebook"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[NotebookContext]:

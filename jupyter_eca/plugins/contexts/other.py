@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OtherPlug:
-    """Offers no context, and writes the fields of a context as JSON. Its methods are explained in `base.Context`."""
+    """Offers no context, and writes the fields of a context as JSON. The class implements `base.Context`."""
 
     # A plug takes the contexts of one type. No type is empty, so this text stands for all types without a plug.
     kind = ""

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 class OutputPlug:
-    """The plug: `query` offers the cells with outputs, and `resolve` reads the outputs of one. See `base.Context`."""
+    """The plug: `query` offers the cells with outputs, and `resolve` reads the outputs of one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "output"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 class RepoMapPlug:
-    """The plug: `query` offers `repoMap`, and `resolve` draws the tree of files. See `base.Context`."""
+    """The plug: `query` offers `repoMap`, and `resolve` draws the tree of files. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "repoMap"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[RepoMapContext]:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 
 class SelectionPlug:
-    """The plug: `query` offers the selection if there is one, and `resolve` reads it. See `base.Context`."""
+    """The plug: `query` offers the selection if there is one, and `resolve` reads it. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "selection"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[SelectionContext]:

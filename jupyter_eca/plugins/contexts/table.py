@@ -32,8 +32,10 @@ _MAX_NAMED: Final = 20
 
 
 class TablePlug:
-    """The plug: `query` offers the tables of all connections, and `resolve` reads one. See `base.Context`."""
+    """The plug: `query` offers the tables of all connections, and `resolve` reads one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "table"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TableContext]:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class TextPlug:
-    """The plug: it offers nothing, and `resolve` returns the text that was sent. See `base.Context`."""
+    """The plug: it offers nothing, and `resolve` returns the text that was sent. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "text"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[TextContext]:

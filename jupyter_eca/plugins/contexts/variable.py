@@ -19,8 +19,10 @@ WORD: Final = "var:"
 
 
 class VariablePlug:
-    """The plug: `query` offers the variables of the kernel, and `resolve` reads the chosen one. See `base.Context`."""
+    """The plug: `query` offers the variables of the kernel, and `resolve` reads the chosen one. The class implements
+    `base.Context`."""
 
+    # The `type` of its contexts in the messages of the protocol.
     kind = "variable"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[VariableContext]:

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebPlug:
-    """The plug: `query` offers a URL that is typed, and `resolve` fetches the page. See `base.Context`."""
+    """The plug: `query` offers a URL that is typed, and `resolve` fetches the page. The class implements
+    `base.Context`."""
 
     reach: NetworkAccess = PUBLIC
     """Decides which addresses may be requested."""
     kind: str = "web"
+    """The `type` of its contexts in the messages of the protocol."""
 
     async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:
         """Offer the typed text itself if it is a URL."""

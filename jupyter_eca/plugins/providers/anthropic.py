@@ -71,7 +71,8 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
 
 @dataclass(frozen=True, slots=True)
 class AnthropicProvider:
-    """A provider plug for the Messages API. See `base.Provider` and the other protocols there."""
+    """A provider plug for the Messages API. Other providers, such as `ollama` and `vertex`, have instances of their own
+    and pass requests on to them. The class implements `base.Provider` and some of the optional protocols in `base`."""
 
     name: str = "anthropic"
     """The name that users write before the model: `anthropic/MODEL`."""

@@ -36,7 +36,8 @@ _NO_CREDENTIALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AzureProvider(OpenAIProvider):
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `azure`. It sends requests as `OpenAIProvider` does, and can use the account of the user in
+    place of a key."""
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
         """Return the configured models; none without the URL of the user's resource."""

@@ -43,9 +43,12 @@ _UNTRIED: Final = "Amazon Bedrock checks the key only when you ask the first que
 
 
 class BedrockProvider:
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `bedrock`. It calls models of Claude in an account of AWS. The class implements
+    `base.Provider`."""
 
+    # The name that users write before the model: `bedrock/MODEL`.
     name = "bedrock"
+    # The name that people know.
     label = _LABEL
     # The environment variable where the vendor's own tools look for the key.
     key_variable = "AWS_BEARER_TOKEN_BEDROCK"

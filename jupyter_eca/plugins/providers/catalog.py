@@ -74,7 +74,7 @@ class ChosenModel:
     key_outcomes: KeyOutcomes = field(default_factory=KeyOutcomes)
     """Stores what the request shows about the key, for example that it is refused."""
 
-    def bill(self, usage: UsageDelta) -> UsageDelta:
+    def apply_rates(self, usage: UsageDelta) -> UsageDelta:
         """Return the usage that the provider reports, with the user's own rates if there are any."""
         own = self.settings.models.get(self.model)
         return prices.apply_own_rates(usage, own) if own and (own.cost or own.limit) else usage

@@ -182,7 +182,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirect, because the key would be sent along."""
 
     def redirect_request(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # it needs none of its arguments
-        return None
+        """Return None, which means that the redirect is an error."""
 
 
 def _get(address: str, key: str) -> tuple[int, Any]:

@@ -59,7 +59,8 @@ _NO_COPILOT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CopilotProvider(OpenAIProvider):
-    """The provider plug. See `base.Provider` and `base.SignsInByDevice`."""
+    """The provider plug `github-copilot`. It sends requests as `OpenAIProvider` does, with a token of Copilot, and lets
+    users sign in with a code (`base.SignsInByDevice`)."""
 
     github_url: str = "https://github.com"
     """Where users sign in."""

@@ -56,7 +56,8 @@ _NO_MODELS: Final = "The gateway at {url} has no models for you. Ask its adminis
 
 @dataclass(frozen=True, slots=True)
 class HubProvider:
-    """The provider plug. See `base.Provider` and the other protocols there."""
+    """The provider plug `hub`. It passes each request on to the provider of the API that the model needs. The class
+    implements `base.Provider` and some of the optional protocols in `base`."""
 
     name: str = "hub"
     """The name that users write before the model: `hub/MODEL`."""

@@ -360,8 +360,10 @@ class _ChunkChannel:
 
 
 class LocalProvider:
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `local`. It runs models inside this process. The class implements `base.Provider` and some of
+    the optional protocols in `base`."""
 
+    # The name that users write before the model: `local/MODEL`.
     name = "local"
     # The lower the number, the earlier this provider is asked for the default model.
     rank = 30

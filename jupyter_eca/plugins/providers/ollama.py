@@ -41,8 +41,10 @@ _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`,
 
 
 class OllamaProvider:
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `ollama`. It passes requests on to an instance of `AnthropicProvider`. The class implements
+    `base.Provider`."""
 
+    # The name that users write before the model: `ollama/MODEL`.
     name = "ollama"
     # The lower the number, the earlier this provider is asked for the default model.
     rank = 20

@@ -98,7 +98,8 @@ class OpenAIApi:
 
 @dataclass(frozen=True, slots=True)
 class OpenAIProvider:
-    """A provider plug for one of the two APIs. See `base.Provider` and the other protocols there."""
+    """A provider plug for one of the two APIs: an instance for the Responses API is in `openai`, and one for Chat
+    Completions in `openai_chat`. The class implements `base.Provider` and most of the optional protocols in `base`."""
 
     name: str
     """The name of the plug. Users write the names in `presets`, or their own, before the model."""

@@ -222,8 +222,9 @@ def _split(text: str, size: int) -> list[str]:
 
 
 class ScriptedProvider:
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `scripted`. It answers with the replies of a script. The class implements `base.Provider`."""
 
+    # The name that users write before the model: `scripted/MODEL`.
     name = "scripted"
     # Its models never become the default model by themselves.
     rank = None

@@ -42,9 +42,12 @@ _UNTRIED: Final = "Google Vertex AI checks the access token only when you ask th
 
 
 class VertexProvider:
-    """The provider plug. See `base.Provider`."""
+    """The provider plug `vertex`. It calls models of Claude in a project at Google Cloud. The class implements
+    `base.Provider`."""
 
+    # The name that users write before the model: `vertex/MODEL`.
     name = "vertex"
+    # The name that people know.
     label = _LABEL
     # The environment variable in which the key is looked for.
     key_variable = "VERTEX_API_KEY"

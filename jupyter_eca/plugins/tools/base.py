@@ -227,9 +227,13 @@ class _Runnable(Protocol):
     calls fail, and the other tools still work."""
 
     @property
-    def spec(self) -> ToolSpec: ...
+    def spec(self) -> ToolSpec:
+        """What the model reads about the tool."""
+        ...
 
-    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult: ...
+    async def run(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool with the arguments of the model."""
+        ...
 
 
 class Tool(Protocol):

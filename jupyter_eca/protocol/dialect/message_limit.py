@@ -37,6 +37,7 @@ def shorten(message: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _count_bytes(message: dict[str, Any]) -> int:
+    """Return the length of a message as UTF-8 JSON."""
     return len(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
 
 

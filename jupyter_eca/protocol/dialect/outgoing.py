@@ -178,6 +178,7 @@ def _translate_finished_call(content: Data, revision: Revision) -> Data:
 
 
 def _translate_rejection(content: Data, revision: Revision) -> Data:
+    """Translate a call that was rejected: the older revisions have other words for the reason."""
     return _replace_word(_translate_call(content, revision), "reason", revision.reject_reasons)
 
 
@@ -244,6 +245,7 @@ def _translate_initialize(data: Data, _revision: Revision) -> Data:
 
 
 def _translate_prompt(data: Data, revision: Revision) -> Data:
+    """Translate the answer to a prompt: the older revisions have other words for its status."""
     return _replace_word(data, "status", revision.prompt_statuses)
 
 
@@ -253,6 +255,7 @@ def _translate_contexts(data: Data, revision: Revision) -> Data:
 
 
 def _translate_commands(data: Data, revision: Revision) -> Data:
+    """Translate the kinds of commands, for which the older revisions have other words."""
     return {
         **data,
         "commands": [_replace_word(command, "type", revision.command_types) for command in data["commands"]],

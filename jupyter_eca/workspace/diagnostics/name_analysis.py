@@ -73,10 +73,12 @@ class _NameVisitor(ast.NodeVisitor):
         self._deferred = deferred
 
     def visit_all(self, statements: Iterable[ast.AST]) -> None:
+        """Visit the nodes one after another."""
         for statement in statements:
             self.visit(statement)
 
     def visit_Name(self, node: ast.Name) -> None:
+        """Note a name that is read, assigned or deleted."""
         if isinstance(node.ctx, ast.Load):
             self._add_read(node.id, node)
         else:
@@ -90,6 +92,7 @@ class _NameVisitor(ast.NodeVisitor):
         self.visit(node.target)
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        """Visit the value before the targets, because Python computes it first."""
         self.visit_all([node.value, *node.targets])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -101,15 +104,18 @@ class _NameVisitor(ast.NodeVisitor):
             self.visit(node.target)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        """Visit the iterable before the target, because Python computes it first."""
         self.visit_all([node.iter, node.target, *node.body, *node.orelse])
 
     visit_AsyncFor = visit_For
 
     def visit_Import(self, node: ast.Import) -> None:
+        """`import a.b` binds `a`, and `import a.b as c` binds `c`."""
         for alias in node.names:
             self._add_binding(alias.asname or alias.name.partition(".")[0])
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Note the names that are imported. `*` may import any name."""
         for alias in node.names:
             if alias.name == "*":
                 self._names.has_star_import = True
@@ -117,20 +123,24 @@ class _NameVisitor(ast.NodeVisitor):
                 self._add_binding(alias.asname or alias.name)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        """`except E as name` binds the name."""
         if node.name:
             self._add_binding(node.name)
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
+        """`case pattern as name` and `case name` bind the name."""
         if node.name:
             self._add_binding(node.name)
         self.generic_visit(node)
 
     def visit_MatchStar(self, node: ast.MatchStar) -> None:
+        """`case [*name]` binds the name."""
         if node.name:
             self._add_binding(node.name)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        """`case {**name}` binds the name."""
         if node.rest:
             self._add_binding(node.rest)
         self.generic_visit(node)
@@ -144,6 +154,8 @@ class _NameVisitor(ast.NodeVisitor):
         self._add_binding(node.name)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Visit the decorators and defaults, which are computed at the definition; then bind the name, and visit the
+        body, which runs later."""
         arguments = node.args
         self.visit_all([*node.decorator_list, *arguments.defaults, *filter(None, arguments.kw_defaults)])
         self._add_binding(node.name)
@@ -152,6 +164,7 @@ class _NameVisitor(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
+        """Visit the defaults, which are computed at once, and then the body, which runs later."""
         self.visit_all([*node.args.defaults, *filter(None, node.args.kw_defaults)])
         self._visit_function(node, [node.body])
 
@@ -169,6 +182,7 @@ class _NameVisitor(ast.NodeVisitor):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        """`(name := value)` binds the name after the value is computed."""
         self.visit(node.value)
         if not self._local:
             self._add_binding(node.target.id)

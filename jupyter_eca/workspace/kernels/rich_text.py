@@ -114,10 +114,12 @@ def _get_title(part: Mapping[str, Any]) -> str:
 
 
 def _as_object(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _as_list(value: Any) -> Sequence[Any]:
+    """Return the value if it is a list, else an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else ()
 
 

@@ -50,7 +50,7 @@ async def ask(catalog: Catalog, full_name: str) -> list[Delta]:
     chosen = catalog.choose(full_name)
     stream = chosen.provider.stream(chosen.model, asking("hi", model=full_name), chosen.settings)
     async with asyncio.timeout(30), aclosing(stream):
-        return [chosen.bill(delta) if isinstance(delta, UsageDelta) else delta async for delta in stream]
+        return [chosen.apply_rates(delta) if isinstance(delta, UsageDelta) else delta async for delta in stream]
 
 
 async def fail(catalog: Catalog, full_name: str) -> ProviderError:

@@ -44,6 +44,7 @@ class SpendingLogger(CustomLogger):
     """Writes what each answer cost into the ledger. LiteLLM calls it for all APIs, with and without streaming."""
 
     async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):  # noqa: ARG002  # LiteLLM's
+        """Note an answer. `kwargs` is what LiteLLM knows about it. An answer without a user was not paid by anybody."""
         about = kwargs["standard_logging_object"]
         user = about["metadata"].get("user_api_key_user_id")
         if user is None:

@@ -42,7 +42,9 @@ async def show(session: CellSession, chat: str, run: Run) -> str:
 
 
 def show_at_once(session: CellSession, chat: str) -> str:
-    """Show a panel from a cell that cannot await, so a conversation is not possible. See `show`. Raises: CellError."""
+    """Show a panel from a cell that cannot await, so a conversation in a terminal is not possible. `chat` is the id of
+    the chat to continue; "" for the chat of the cells. Return a sentence to show instead of a panel; empty if none is
+    needed. Raises: CellError."""
     _check_chat_id(chat)
     match find_front_end_for_panels(session.shell):
         case FrontEndKind.NOTEBOOK:

@@ -50,6 +50,7 @@ def _finish_command(state: Json, action: Json) -> Json:
     """Mark the command with the id of the action as complete."""
 
     def finish(part: Json) -> Json:
+        """Return a part of the output as it is when the command has ended; unchanged if it is not of this command."""
         if part.get("type") != "command" or part.get("commandId") != action.get("commandId"):
             return part
         return replace_fields(

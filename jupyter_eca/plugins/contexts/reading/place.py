@@ -57,10 +57,14 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
     If the engine runs in the kernel and no page has a notebook open, the place is what ran in the kernel: the file of
     the notebook is older than that.
     """
-    if surroundings.ran is not None and not (surroundings.notebooks and await surroundings.notebooks.list()):
+    if surroundings.execution_memory is not None and not (
+        surroundings.notebooks and await surroundings.notebooks.list()
+    ):
         # `describe_inputs` returns the label and the text.
         return Material(
-            *describe_inputs(surroundings.ran, surroundings.history, without_error=surroundings.shows_error)
+            *describe_inputs(
+                surroundings.execution_memory, surroundings.history, without_error=surroundings.shows_error
+            )
         )
     path = surroundings.notebook
     if not path or surroundings.notebooks is None:

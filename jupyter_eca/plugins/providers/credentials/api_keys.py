@@ -102,6 +102,7 @@ class KeyOutcomes:
             self._note(settings, outcome)
 
     def _note(self, settings: ProviderConfig, outcome: TrialOutcome) -> None:
+        """Store the outcome of a request with this key, and call `on_change` if the outcome is a new one."""
         tried_key = settings.url, settings.read_key()
         if self._outcomes.get(tried_key) is not outcome:
             self._outcomes[tried_key] = outcome
