@@ -69,10 +69,13 @@ export interface SessionEnvironment {
 const FIRST_RETRY_MS = 500;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const LAST_RETRY_MS = 15_000;
+/** The shortest pause between two drawings, in milliseconds. So the first words of an answer are drawn at once. */
+const FIRST_PAUSE_MS = 16;
 /**
- * The pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees more.
+ * The longest pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees
+ * more.
  */
-const FRAME_MS = 100;
+const LAST_PAUSE_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
 const READING_MS = 8000;
 
@@ -109,6 +112,8 @@ export class Session implements ClientHandlers {
   private cancelRetry: (() => void) | undefined;
   /** Ends the pause between two drawings; undefined when there is no pause. See `notifySoon`. */
   private cancelPause: (() => void) | undefined;
+  /** The next pause between two drawings, in milliseconds. */
+  private pauseMs = FIRST_PAUSE_MS;
   /** Whether the state has changed during the pause. */
   private hasChangedInPause = false;
   /** Whether `close` was called. */
@@ -631,8 +636,9 @@ export class Session implements ClientHandlers {
   }
 
   /**
-   * Notify the subscribers, but at most once in `FRAME_MS`. The first call notifies them at once and begins a pause.
-   * Calls during the pause notify them once, at its end.
+   * Notify the subscribers. The first call notifies them at once and begins a pause. Calls during the pause notify them
+   * once, at its end, and begin a pause twice as long, up to `LAST_PAUSE_MS`. After a pause without calls, the next one
+   * is short again.
    */
   private notifySoon(): void {
     if (this.cancelPause !== undefined) {
@@ -643,9 +649,12 @@ export class Session implements ClientHandlers {
     this.cancelPause = this.environment.callLater(() => {
       this.cancelPause = undefined;
       if (this.hasChangedInPause) {
+        this.pauseMs = Math.min(2 * this.pauseMs, LAST_PAUSE_MS);
         this.notifySoon();
+      } else {
+        this.pauseMs = FIRST_PAUSE_MS;
       }
-    }, FRAME_MS);
+    }, this.pauseMs);
   }
 
   /** Call all subscribers. */

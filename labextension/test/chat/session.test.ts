@@ -118,11 +118,15 @@ class TestWorld implements SessionEnvironment {
     this.notebooks = { list: () => ({ notebooks: [{ path, active: true }] }), receiveRewrite: unused, ...rest };
   }
 
+  /** The milliseconds after which the waiting calls were due, in the order in which they began to wait. */
+  readonly pauses: number[] = [];
+
   createId(): string {
     return `c${String(++this.ids)}`;
   }
 
-  callLater(call: () => void): () => void {
+  callLater(call: () => void, ms: number): () => void {
+    this.pauses.push(ms);
     this.waiting.add(call);
     return () => this.waiting.delete(call);
   }
@@ -477,6 +481,26 @@ test('contents that come quickly are drawn together', async () => {
   expect(drawn).toBe(1);
   world.tick();
   expect(drawn).toBe(2);
+});
+
+test('the first words of an answer are drawn at once, and then ever less often, up to ten times a second', async () => {
+  const [session, world] = await connected();
+  while (world.tick());
+  const stream = async (seq: number): Promise<void> => {
+    world.server.say('c1', 'assistant', { type: 'text', text: 'x' }, seq);
+    await until(() => text(session).length === seq);
+  };
+  world.pauses.length = 0;
+  await stream(1);
+  for (const seq of [2, 3, 4, 5]) {
+    await stream(seq);
+    world.tick();
+  }
+  expect(world.pauses).toEqual([16, 32, 64, 100, 100]);
+  while (world.tick());
+  world.pauses.length = 0;
+  await stream(6);
+  expect(world.pauses).toEqual([16]);
 });
 
 test('the result of a decision is drawn at once, even right after another drawing', async () => {
