@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 # its size in memory while it is read.
 MAX_BYTES: Final = 200_000_000
 
+# The seconds for which the notebook that was last loaded stays in memory. An edit loads it several times: for its
+# preview, for the change, and to verify it.
+KEEP_SECONDS: Final = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class _LoadedNotebook:
@@ -83,6 +87,9 @@ class NotebookFiles:
         self._ran_sources: dict[tuple[Path, str], str] = {}
         # The cells that run now, by path and cell id.
         self._running: set[tuple[Path, str]] = set()
+        # The notebook that was last loaded, for some seconds, and what will forget it. Its content never changes.
+        self._last_loaded: _LoadedNotebook | None = None
+        self._forgetting: asyncio.TimerHandle | None = None
         # Each is held while a notebook is changed.
         self._locks: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -152,8 +159,18 @@ class NotebookFiles:
     # -- the file
 
     async def _load(self, real: Path, path: str) -> _LoadedNotebook:
-        """Load a notebook file in a thread."""
-        return await run_read(_load, real, path, self._seen.get(real))
+        """Load a notebook file in a thread. It is not parsed if it has the bytes of the notebook that was last
+        loaded."""
+        loaded = await run_read(_load, real, path, self._seen.get(real), self._last_loaded)
+        if self._forgetting is not None:
+            self._forgetting.cancel()
+        self._last_loaded = loaded
+        self._forgetting = asyncio.get_running_loop().call_later(KEEP_SECONDS, self._forget_loaded)
+        return loaded
+
+    def _forget_loaded(self) -> None:
+        """Free the memory of the notebook that was last loaded."""
+        self._last_loaded = self._forgetting = None
 
     def _remember(self, real: Path, loaded: _LoadedNotebook) -> None:
         """Note that the model reads this version of the file. Only then can it be changed."""
@@ -212,8 +229,9 @@ def detect_language(metadata: dict[str, Any]) -> str:
     return str(info.get("name") or meant or "")
 
 
-def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
-    """Load a notebook file. `seen` is what the file was when it was last read; None when it was not.
+def _load(real: Path, path: str, seen: _LastSeen | None, last: _LoadedNotebook | None) -> _LoadedNotebook:
+    """Load a notebook file. `seen` is what the file was when it was last read; None when it was not. `last` is a
+    notebook that may be the same.
 
     Raises: ToolError when there is no file, or no valid notebook in it.
     """
@@ -224,9 +242,11 @@ def _load(real: Path, path: str, seen: _LastSeen | None) -> _LoadedNotebook:
     except OSError as error:
         raise ToolError(f"{path} cannot be read: {error.strerror or error}.") from error
     digest = hashlib.sha256(data).digest()
+    known = seen.ids if seen is not None and seen.digest == digest else ()
+    if last is not None and last.digest == digest and known in ((), tuple(cell.id for cell in last.cells)):
+        return last
     with _refuse_invalid(path):
         major, book = _parse(data.decode("utf-8"))
-        known = seen.ids if seen is not None and seen.digest == digest else ()
         return _LoadedNotebook(digest, major, book, cells.identify_cells(book["cells"], known))
 
 
