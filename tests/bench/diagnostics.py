@@ -1,4 +1,5 @@
-"""What is wrong with a notebook of 50 cells, of all sources together: ruff and ty as programs, a kernel at hand."""
+"""What is wrong with a notebook of 50 cells, and with one of 2,000, of all sources together: ruff and ty as programs, a
+kernel at hand."""
 
 from __future__ import annotations
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 CELLS, ROUNDS = 50, 15
+LARGE_CELLS, LARGE_ROUNDS = 2_000, 3
 
 
 async def figures() -> list[Figure]:
     with TemporaryDirectory() as name:
         folder = Path(name)
-        files, document = Files((folder,)), _document()
+        files, document = Files((folder,)), _document(CELLS)
         await _gather(document, files)  # the first time files are read from the disk
         whole: list[float] = []
         own: list[float] = []
@@ -38,11 +40,14 @@ async def figures() -> list[Figure]:
             own.append((perf_counter() - began) * 1000)
             by_ruff.append(await _timed(ruff.check_notebook("nb.ipynb", code, folder / "nb.ipynb")))
             by_ty.append(await _timed(ty.check_notebook("nb.ipynb", code, folder / "nb.ipynb", folder, sys.executable)))
+        large_document = _document(LARGE_CELLS)
+        large = [await _timed(_gather(large_document, files)) for _ in range(LARGE_ROUNDS)]
         linter = linter_process.find("ruff") or "ruff"
         started = [await _timed(linter_process.run([linter, "--version"], folder)) for _ in range(ROUNDS)]
     beside = f"ours alone {list_of(own, 'ms')}, ruff {list_of(by_ruff, 'ms')}, ty {list_of(by_ty, 'ms')}"
     return [
         Figure(f"diagnostics of {CELLS} cells", whole, "ms", 100, beside),
+        Figure(f"diagnostics of {LARGE_CELLS:,} cells", large, "ms", None, f"{LARGE_CELLS // CELLS} times as many"),
         Figure("one program started and ended", started, "ms", None, "`ruff --version`"),
     ]
 
@@ -62,9 +67,9 @@ async def _timed(work: Awaitable[object]) -> float:
     return (perf_counter() - began) * 1000
 
 
-def _document() -> NotebookDocument:
+def _document(size: int) -> NotebookDocument:
     """Each cell uses those above, some were run again, a few fail; one has an output of a megabyte."""
-    cells = [_cell(n) for n in range(CELLS)]
+    cells = [_cell(n) for n in range(size)]
     return NotebookDocument(path="nb.ipynb", cells=tuple(cells), language="python")
 
 
