@@ -60,7 +60,6 @@ const nothing = (): void => undefined;
 const later = (): Promise<void> => Promise.resolve();
 const env: Env = {
   trans: pseudo,
-  code: { target: undefined },
   markdown: later,
   openPath: nothing,
   showCell: nothing,

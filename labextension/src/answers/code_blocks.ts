@@ -21,7 +21,7 @@ import { addDiagramButtons } from '../render/diagrams';
 const DIAGRAMS = '.eca-Code > pre:not(:has(+ .eca-Diagram-button)) > code.mmd';
 
 /**
- * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output. `code`
+ * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output. `codeTools`
  * has the functions that the buttons call, and `parser` draws the diagrams.
  *
  * Blocks in folded details get no buttons, because they are arguments and results of tool calls, not part of the
@@ -29,12 +29,12 @@ const DIAGRAMS = '.eca-Code > pre:not(:has(+ .eca-Diagram-button)) > code.mmd';
  */
 export function addToolsToAnswer(
   output: HTMLElement,
-  code: CodeTools,
+  codeTools: CodeTools,
   parser: IRenderMimeRegistry['markdownParser'],
   trans: TranslationBundle
 ): void {
   for (const answer of output.querySelectorAll<HTMLElement>('.jp-RenderedMarkdown')) {
-    addCodeTools(answer, code, trans, 'pre > code:not(details *, .eca-Code *)');
+    addCodeTools(answer, codeTools, trans, 'pre > code:not(details *, .eca-Code *)');
     if (parser !== null) {
       addDiagramButtons(answer, parser, trans, DIAGRAMS);
     }

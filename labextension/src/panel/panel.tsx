@@ -126,7 +126,6 @@ export class AssistantPanel extends ReactWidget {
     };
     this.env = {
       trans,
-      code: codeTools,
       openPath,
       showCell,
       findCell: createCellFinder(tracker),

@@ -11,22 +11,22 @@ import type { CodeTools } from './code_tool_types';
 import { copyText, describeCopyFailure } from './copy_text';
 
 /**
- * Add buttons to the blocks of code in a rendered element. `code` has the functions that the buttons call, and
+ * Add buttons to the blocks of code in a rendered element. `codeTools` has the functions that the buttons call, and
  * `selector` is the CSS selector of the blocks.
  */
 export function addCodeTools(
   host: HTMLElement,
-  code: CodeTools,
+  codeTools: CodeTools,
   trans: TranslationBundle,
   selector = 'pre > code'
 ): void {
   for (const block of host.querySelectorAll<HTMLElement>(selector)) {
-    addTools(block, code, trans);
+    addTools(block, codeTools, trans);
   }
 }
 
 /** Put one block of code (`<pre><code>`) into a new element, together with its buttons. */
-function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle): void {
+function addTools(block: HTMLElement, codeTools: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
   if (frame === null) {
     return;
@@ -43,9 +43,9 @@ function addTools(block: HTMLElement, code: CodeTools, trans: TranslationBundle)
   tools.className = 'eca-Code-tools';
   tools.append(
     createButton('copy', trans.__('Copy'), () => void copyText(readCode()).then(showFailure)),
-    createButton('insert', trans.__('Insert below the active cell'), () => code.target?.insertBelow(readCode())),
-    createButton('run', trans.__('Run in a new cell below'), () => code.target?.runBelow(readCode())),
-    createButton('replace', trans.__('Replace the active cell'), () => code.target?.replaceCell(readCode()))
+    createButton('insert', trans.__('Insert below the active cell'), () => codeTools.target?.insertBelow(readCode())),
+    createButton('run', trans.__('Run in a new cell below'), () => codeTools.target?.runBelow(readCode())),
+    createButton('replace', trans.__('Replace the active cell'), () => codeTools.target?.replaceCell(readCode()))
   );
   const wrapper = document.createElement('div');
   wrapper.className = 'eca-Code';

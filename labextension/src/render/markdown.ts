@@ -19,11 +19,11 @@ type RenderMarkdown = (host: HTMLElement, text: string) => Promise<void>;
 /**
  * Return a function that renders Markdown into an element. The parser may need longer for an older, shorter text than
  * for the text that follows it. So only one text at a time is rendered into an element, and the newest text last.
- * `code` has the functions that the buttons beside blocks of code call.
+ * `codeTools` has the functions that the buttons beside blocks of code call.
  */
 export function createMarkdownRenderer(
   rendermime: IRenderMimeRegistry,
-  code: CodeTools,
+  codeTools: CodeTools,
   translator: ITranslator
 ): RenderMarkdown {
   const trans = translator.load('jupyter_eca');
@@ -52,7 +52,7 @@ export function createMarkdownRenderer(
       translator,
       sanitizer
     });
-    addCodeTools(host, code, trans);
+    addCodeTools(host, codeTools, trans);
     if (parser !== null) {
       addDiagramButtons(host, parser, trans);
     }

@@ -30,8 +30,9 @@ const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
  * Each segment is rendered alone. So when a text grows, only its last paragraph must be rendered again. A segment
  * begins after an empty line, but not inside of a block of code or of a formula.
  *
- * `before` is the same text when it was shorter. Then only its last segment is read again, with what was added: so the
- * time for a piece of an answer of ten megabytes is that for a piece of a short one. Of another text, it is ignored.
+ * `before` is the result for the same text when it was shorter. Then only its last segment is read again, with what was
+ * added. So a new piece of a long answer takes no more time than a piece of a short one. If `before` is the result for
+ * another text, it is ignored.
  */
 export function splitSegments(text: string, before?: SegmentedText): SegmentedText {
   const kept = before !== undefined && text.startsWith(before.text) ? before.segments.slice(0, -1) : [];

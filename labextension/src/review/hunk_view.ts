@@ -129,8 +129,8 @@ function decorateHunk({ doc }: EditorState, hunk: Hunk, style: HunkStyle): Range
       }
     }
   }
-  const parts = changes.map(({ fromB, toB }) => [fromB, toB] as const);
-  const widget = new OtherTextWidget(hunk, style, parts);
+  const changedRanges = changes.map(({ fromB, toB }) => [fromB, toB] as const);
+  const widget = new OtherTextWidget(hunk, style, changedRanges);
   // In CodeMirror the side 1 is below the line of the offset, and -1 above it.
   decorations.push(
     Decoration.widget({ widget, block: true, side: isBelow(hunk, ownText, style) ? 1 : -1 }).range(
@@ -166,14 +166,15 @@ function findOffset(doc: Text, hunk: Hunk, ownText: string, style: HunkStyle): n
 const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
 
 /**
- * The other text of a hunk, with its buttons. `parts` are the ranges of letters in it that differ. CodeMirror calls
+ * The other text of a hunk, with its buttons. `changedRanges` are the ranges of letters in it that differ, each with its
+ * first offset and the offset after its last letter. CodeMirror calls
  * `eq`, `updateDOM`, `toDOM` and `ignoreEvent`.
  */
 class OtherTextWidget extends WidgetType {
   constructor(
     private readonly hunk: Hunk,
     private readonly style: HunkStyle,
-    private readonly parts: readonly (readonly [number, number])[]
+    private readonly changedRanges: readonly (readonly [number, number])[]
   ) {
     super();
   }
@@ -201,7 +202,7 @@ class OtherTextWidget extends WidgetType {
       that.hunk.id === id &&
       that.hunk.otherText === otherText &&
       that.hunk.isEdited === isEdited &&
-      String(that.parts) === String(this.parts)
+      String(that.changedRanges) === String(this.changedRanges)
     );
   }
 
@@ -283,7 +284,7 @@ class OtherTextWidget extends WidgetType {
     // One line break at the beginning or at the end is not shown, because it would look like an empty line.
     const [start, end] = [Number(otherText.startsWith('\n')), otherText.length - Number(/[^]\n$/.test(otherText))];
     let position = start;
-    for (const [from, to] of this.parts) {
+    for (const [from, to] of this.changedRanges) {
       const [first, last] = [Math.max(from, position), Math.min(to, end)];
       if (first < last) {
         const part = document.createElement('span');

@@ -51,7 +51,7 @@ export class OwnFiles implements OwnFilesOpener {
   };
 }
 
-/** A drive with files of the user's. They can be opened and saved, and nothing else. */
+/** A drive with the user's files. They can be opened and saved, and nothing else. */
 class OwnFilesDrive extends Drive {
   /** The server's names of the files, by their paths in this drive. */
   private readonly names = new Map<string, string>();

@@ -40,12 +40,12 @@ export function createCardSession(model: WidgetView['model']): Session {
  * the kernel, and code in the kernel must not be able to write rules.
  */
 function createEnv(): Env {
-  const code = { target: undefined };
+  // The card knows no notebook, so its blocks of code cannot be inserted.
+  const codeTools = { target: undefined };
   const doNothing = (): void => undefined;
   return {
     trans: untranslated,
-    code,
-    markdown: createMarkdownRenderer(code, untranslated),
+    markdown: createMarkdownRenderer(codeTools, untranslated),
     openPath: doNothing,
     showCell: doNothing
   };

@@ -129,8 +129,8 @@ class ChannelLink implements Link {
     if (message.opened === true) {
       this.onSettled(message);
     }
-    for (const text of message.messages ?? []) {
-      this.onMessage?.(JSON.stringify(text));
+    for (const engineMessage of message.messages ?? []) {
+      this.onMessage?.(JSON.stringify(engineMessage));
     }
     if (message.ping === true) {
       this.sendToKernel({});

@@ -7,7 +7,7 @@
  */
 
 import { createCard } from './card';
-import panel from './index';
+import createPanel from './index';
 import { Widget } from './anywidget_types';
 
 /** anywidget calls this once for each widget model, and calls `initialize` first. */
@@ -15,10 +15,10 @@ export default (): Widget => {
   let widget: Widget | undefined;
   return {
     initialize: props => {
-      widget = props.model.get('card') === true ? createCard() : panel();
+      widget = props.model.get('card') === true ? createCard() : createPanel();
       return widget.initialize(props);
     },
     // `initialize` was called first, so there is a widget. Only the type of `widget` allows that there is none.
-    render: props => (widget ?? panel()).render(props)
+    render: props => (widget ?? createPanel()).render(props)
   };
 };

@@ -78,11 +78,10 @@ class SharedPanel {
     // The chat that the session begins with, until the kernel has said which one to show.
     const firstChatId = this.session.chat.id;
     // A widget does not know the cells of the notebook around it, so its blocks of code cannot be inserted.
-    const code = { target: undefined };
+    const codeTools = { target: undefined };
     this.env = {
       trans: untranslated,
-      code,
-      markdown: createMarkdownRenderer(code, untranslated, findTypesetter(model)),
+      markdown: createMarkdownRenderer(codeTools, untranslated, findTypesetter(model)),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       // A widget cannot open a file or a notebook. It shows the path, so that the user can open it.
       openPath: path => {

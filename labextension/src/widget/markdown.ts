@@ -42,7 +42,7 @@ export function renderHtml(text: string, describeImage: (alt: string) => string)
  * function of `render/markdown.ts` does.
  */
 export function createMarkdownRenderer(
-  code: CodeTools,
+  codeTools: CodeTools,
   trans: TranslationBundle,
   typesetter?: Typesetter
 ): (host: HTMLElement, text: string) => Promise<void> {
@@ -50,7 +50,7 @@ export function createMarkdownRenderer(
   return (host, text) => {
     try {
       host.innerHTML = renderHtml(text, describeImage);
-      addCodeTools(host, code, trans);
+      addCodeTools(host, codeTools, trans);
       typesetter?.typeset(host);
     } catch (error) {
       console.warn('ECA: Markdown could not be rendered', error);

@@ -13,7 +13,6 @@ import { NotebookInstructions, InstructionsEditor } from '../../src/view/Instruc
 const nothing = (): void => undefined;
 const env: Env = {
   trans: nullTranslator.load(''),
-  code: { target: undefined },
   markdown: () => Promise.resolve(),
   openPath: nothing,
   showCell: nothing

@@ -50,7 +50,6 @@ const later = (): Promise<void> => Promise.resolve();
 const trans = nullTranslator.load('');
 const env: Env = {
   trans,
-  code: { target: undefined },
   markdown: later,
   openPath: nothing,
   showCell: nothing

@@ -112,7 +112,6 @@ test('a server without changes causes no message', async () => {
 function shown(changes: readonly Change[], open: boolean): string {
   const env = {
     trans: nullTranslator.load(''),
-    code: { target: undefined },
     markdown: () => Promise.resolve(),
     openPath: nothing,
     showCell: nothing

@@ -69,7 +69,7 @@ test('an output that was too long is fetched part by part', async () => {
 });
 
 function figures(estimate: Partial<Estimate>): string {
-  const env = { trans: nullTranslator.load(''), code: { target: undefined } };
+  const env = { trans: nullTranslator.load('') };
   const rest = { markdown: () => Promise.resolve(), openPath: nothing, showCell: nothing };
   return renderToStaticMarkup(
     <EnvProvider value={{ ...env, ...rest }}>

@@ -46,7 +46,6 @@ const trans = nullTranslator.load('');
 const nothing = (): void => undefined;
 const env: Env = {
   trans,
-  code: { target: undefined },
   markdown: () => Promise.resolve(),
   openPath: nothing,
   showCell: nothing

@@ -12,15 +12,12 @@ import type { ApprovalRules } from '../../chat/approval_rules';
 import type { Flags, RateAnswer } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
 import type { ChatContext } from '../../wire/protocol';
-import type { CodeTools } from '../../render/code_tool_types';
 import { DEFAULTS, Preferences } from './preferences';
 
 /** The functions of the page that views may use. An optional function is absent in pages that do not have it. */
 export interface Env {
   /** Translates the texts of the views. */
   readonly trans: TranslationBundle;
-  /** The functions of the buttons beside blocks of code. */
-  readonly code: CodeTools;
   /** Renders Markdown that is not trusted into an element. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
   /** Fetches the whole output of a tool call, of which the card shows a part. */
