@@ -218,10 +218,12 @@ async def connect(
     if shell is not None:
         yield Connection(await _connect_to_notebook(shell, approves=approve is not None), approve)
         return
-    from jupyter_eca.apps.process import connect
+    from jupyter_eca.apps.process import connect as connect_to_new_engine
 
     only_file = _make_absolute(config_file) if config_file else None
-    async with connect(_make_absolute(folder or os.curdir), only_file, trust_folder=trust_folder) as client:
+    async with connect_to_new_engine(
+        _make_absolute(folder or os.curdir), only_file, trust_folder=trust_folder
+    ) as client:
         yield Connection(client, approve)
 
 

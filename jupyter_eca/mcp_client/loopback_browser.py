@@ -31,7 +31,9 @@ class Loopback:
     """The user's browser on this machine."""
 
     async def prepare_landing(self, port: int | None, used: Sequence[str]) -> Landing:
-        """Listen on a port of this machine. See `sign_in.Browser`."""
+        """Listen on a port of this machine, and return the landing there: the address to which the browser comes back.
+        `port` is the configured port; without it, a port of one of the addresses `used`, which were used before, is
+        tried first."""
         bound = _bind(port, used)
         waiting_sign_ins = WaitingSignIns()
 
