@@ -11,10 +11,11 @@ This module must not know the connections: `connection.py` calls the front, and 
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.errors import RemoteError
+from jupyter_eca.errors import NotSaved, RemoteError
 from jupyter_eca.fronts.ahp.customizations import list_customizations
 from jupyter_eca.fronts.ahp.dialect import make_session_uri, parse_chat
 from jupyter_eca.fronts.ahp.hub import Hub
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.question import ChatAskQuestionParams, ChatAskQuestionResult
     from jupyter_eca.workspace.ports import Editor, Kernel, Notebooks
 
+
+_log = logging.getLogger(__name__)
 
 # Seconds between two notifications about changed summaries. The changes in between are sent as one notification.
 SUMMARY_PAUSE_SECONDS: Final = 0.1
@@ -115,7 +118,10 @@ class AhpFront:
             self.host.changes.on_decision.remove(self._refresh_sessions)
             self.host.disconnect(self)
             await self.terminals.close()
-            await self._notes.save()
+            try:
+                await self._notes.save()
+            except NotSaved as error:
+                _log.warning("notes of sessions are lost: %s", error)
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Run work in a task. The task is cancelled when the front ends. An error in it is logged, and ends no other

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.errors import NotSaved
 from jupyter_eca.fronts.ahp.session import notes
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 RESERVED_COUNT: Final = 65_536
 # The name of the counter in the store.
 _COUNTER: Final = "ahp.serverSeq"
+# How long a note waits that could not be written.
+_RETRY_SECONDS: Final = 2.0
+
+_log = logging.getLogger(__name__)
 
 
 class NoteStore:
@@ -51,11 +57,17 @@ class NoteStore:
         return start
 
     async def run(self) -> None:
-        """Write notes whenever some have changed, until this is cancelled."""
+        """Write notes whenever some have changed, until this is cancelled. They wait while the database cannot be
+        used, of which the store tells the users."""
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self.save()
+            try:
+                await self.save()
+            except NotSaved as error:
+                _log.warning("notes of sessions are written later: %s", error)
+                await asyncio.sleep(_RETRY_SECONDS)
+                self._wake.set()
 
     def schedule(self, session: NotedSession) -> None:
         """Write the note of a session soon. The note is made when it is written."""
@@ -80,7 +92,7 @@ class NoteStore:
         self._changed.pop(chat, None)
 
     async def save(self) -> None:
-        """Write all notes that have changed."""
+        """Write all notes that have changed. Raises: NotSaved; then they still count as changed."""
         changed, self._changed = self._changed, {}
         for chat, session in changed.items():
             if session is not None:
@@ -88,9 +100,13 @@ class NoteStore:
         texts = {chat: json.dumps(self.notes[chat], ensure_ascii=False) for chat in changed}
         if texts:
             # These notes are no longer in `_changed`, so a cancellation in the middle of the write would lose them.
-            await run_to_end(
-                self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
-            )
+            try:
+                await run_to_end(
+                    self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
+                )
+            except NotSaved:
+                self._changed = dict.fromkeys((chat for chat in texts if chat in self.notes), None) | self._changed
+                raise
 
     @property
     def reserve_at(self) -> int:
