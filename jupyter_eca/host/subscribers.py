@@ -104,7 +104,7 @@ class ChatQuestions:
     """The id of the chat."""
 
     async def ask(self, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
-        """Ask a question. See `Subscribers.ask`."""
+        """Ask all clients of the chat that can answer, and return the first answer."""
         return await self.subscribers.ask(self.chat, question)
 
 

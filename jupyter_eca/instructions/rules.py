@@ -202,5 +202,6 @@ def _read_texts(front: dict[str, Any], name: str) -> tuple[str, ...]:
 
 @cache
 def _compile_glob(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern once. See `globs.compile_glob`."""
+    """Return a regular expression for a pattern of paths. It is cached, because each turn compares many paths. Raises:
+    ValueError."""
     return globs.compile_glob(pattern)

@@ -336,7 +336,8 @@ class _RevertRequest:
         self._left: dict[ChangedItem, tuple[str, str]] = {}
 
     async def run(self, ids: Sequence[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
-        """Revert these changes. See `Changes.revert`."""
+        """Restore files and cells as they were before these changes. Return the reverted changes, and those that were
+        left alone."""
         live = await self._chats.load(self._chat, must_exist=True)
         with live.hold(during_command=True):
             named = self._history.find_items(ids)

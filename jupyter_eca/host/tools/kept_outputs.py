@@ -74,7 +74,7 @@ class ChatOutputs:
         return await self.outputs.read(self.chat, id, offset, size, self.limits.lines)
 
     async def find(self, id: str, text: str) -> FoundLines:
-        """Return the lines of an output that contain a text. See `StoredOutputs.find`."""
+        """Return the lines of an output that contain a text, with their offsets in bytes."""
         return await self.outputs.find(self.chat, id, text)
 
     async def match(self, id: str, pattern: str) -> FoundLines:

@@ -68,7 +68,7 @@ class Subagent:
 
 @dataclass(frozen=True, slots=True)
 class ChatSpawner:
-    """Spawns the subagents of one chat. See `plugins.tools.base.Spawner`."""
+    """Starts subagents for the calls of one chat, and describes such a call before it runs."""
 
     subagents: Subagents
     """The subagents of the host."""

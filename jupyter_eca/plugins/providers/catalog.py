@@ -274,7 +274,7 @@ class Catalog:
         return frozenset(name for name in usable if not self._config.policy.find_model_refusal(name))
 
     def _rank_entries(self) -> list[tuple[str, CatalogEntry]]:
-        """Return the entries in the order in which a default model is looked for."""
+        """Return the names and the entries of all providers, in the order in which a default model is looked for."""
         return sorted(self.entries().items(), key=lambda item: _get_rank(item[1].plug))
 
     def variants(self, full_name: str) -> tuple[str, ...]:
