@@ -407,6 +407,8 @@ class Cause(Model):
     agent: str | None = None
     """The agent whose own rule or default decided; absent when the rule holds for all agents. For `unasked`, the
     outside agent."""
+    notebook: str | None = None
+    """The notebook whose own rule decided, as its path in Jupyter; absent for a rule of the configuration."""
 
 
 class ToolCallContent(Model):

@@ -136,6 +136,11 @@ class Rule(Model):
         return None
 
     @property
+    def place(self) -> str | None:
+        """The path of the notebook to which the rule belongs; None for a rule of the configuration."""
+        return None
+
+    @property
     def alternatives(self) -> tuple[Rule, ...]:
         """The simple rules of which one must match. For a simple rule, this is the rule itself."""
         return (self,)
@@ -160,6 +165,17 @@ class _AgentRule(Rule):
     def owner(self) -> str | None:
         """The name of the agent."""
         return self.agent
+
+
+class _NotebookRule(Rule):
+    """A rule that belongs to one notebook."""
+
+    notebook: str
+    """The path of the notebook."""
+
+    @property
+    def place(self) -> str | None:
+        return self.notebook
 
 
 class _UnitedRule(Rule):
@@ -277,6 +293,23 @@ def _assign_rules(rules: Rules, agent: str) -> dict[str, Rule]:
     return {
         selector: reduce(
             unite_rules, [_AgentRule(args_matchers=simple.args_matchers, agent=agent) for simple in rule.alternatives]
+        )
+        for selector, rule in rules.items()
+    }
+
+
+def assign_to_notebook(policy: Policy, notebook: str) -> Policy:
+    """Return the rules as rules of a notebook, so that the user is told where they come from. `notebook` is its
+    path."""
+    names = ("deny", "always_ask", "ask", "allow")
+    return policy.model_copy(update={name: _assign_to_notebook(getattr(policy, name), notebook) for name in names})
+
+
+def _assign_to_notebook(rules: Rules, notebook: str) -> dict[str, Rule]:
+    return {
+        selector: reduce(
+            unite_rules,
+            [_NotebookRule(args_matchers=simple.args_matchers, notebook=notebook) for simple in rule.alternatives],
         )
         for selector, rule in rules.items()
     }
@@ -435,7 +468,7 @@ def _find_cause(rules: Rules, calls: tuple[CallToMatch, ...], *, allows: bool = 
     `allows` is True for the rules of `allow`, see `Rule.find_match`.
     """
     causes = (
-        Cause(kind="rule", rule=selector, agent=match.owner)
+        Cause(kind="rule", rule=selector, agent=match.owner, notebook=match.place)
         for selector, rule in rules.items()
         for call in calls
         if _selects(selector, call.tool, allows=allows) and (match := rule.find_match(call, allows=allows))

@@ -49,10 +49,13 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
     if cause is None:
         return ""
     rule = f"the rule `{cause.rule}`"
-    of_agent = f" of the agent `{cause.agent}`" if cause.agent else ""
+    of_owner = f" of the agent `{cause.agent}`" if cause.agent else ""
+    of_owner = f" of the notebook `{cause.notebook}`" if cause.notebook else of_owner
     match cause.kind:
+        case "rule" if cause.notebook:  # such a rule is in no configuration file
+            return f"{_VERBS[decision]} by {rule}{of_owner}"
         case "rule":
-            return f"{_VERBS[decision]} by {rule}{of_agent} (`toolCall.approval.{decision}`)"
+            return f"{_VERBS[decision]} by {rule}{of_owner} (`toolCall.approval.{decision}`)"
         case "remembered":
             return "Allowed: you have approved it for this session"
         case "review":
@@ -63,9 +66,9 @@ def describe_cause(decision: Decision, cause: Cause | None) -> str:
         case "sandbox":
             return "Allowed: it runs in the sandbox (`toolCall.sandbox`)"
         case "trust":
-            would = f"{rule}{of_agent} would ask" if cause.rule else "nothing else allows it"
+            would = f"{rule}{of_owner} would ask" if cause.rule else "nothing else allows it"
             return f"Allowed by trust: {would}"
         case "unasked":
             return f"Not asked: {cause.agent or 'the agent'} ran this without asking"
         case "default":
-            return f"{_VERBS[decision]}: no rule matches it (`byDefault`{of_agent}: {decision})"
+            return f"{_VERBS[decision]}: no rule matches it (`byDefault`{of_owner}: {decision})"

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from jupyter_eca.engine.approval.policy import Policy, Rule, unite_policies
+from jupyter_eca.engine.approval.policy import Policy, Rule, assign_to_notebook, unite_policies
+from jupyter_eca.engine.approval.policy_edits import add_rule
 from jupyter_eca.errors import LocalError, NotSaved
 from jupyter_eca.protocol.approval import RuleText
 
@@ -62,7 +63,9 @@ class NotebookRules:
         """Return the rules of each notebook that has some. Raises: NotSaved."""
         stored = await self._store.do(lambda tables: tables.notebook_rules.list())
         rules = {notebook: _parse(text) for notebook, text in stored.items()}
-        self._policies = {notebook: _make_policy(texts) for notebook, texts in rules.items()}
+        self._policies = {
+            notebook: assign_to_notebook(_make_policy(texts), notebook) for notebook, texts in rules.items()
+        }
         return rules
 
     async def add(self, notebook: str, rule: RuleText) -> None:
@@ -127,9 +130,7 @@ def _make_policy(rules: Sequence[RuleText]) -> Policy:
     """Return the rules as the engine applies them."""
     policy = NO_RULES
     for rule in rules:
-        key = "always_ask" if rule.decision == "alwaysAsk" else rule.decision
-        added = {rule.rule: Rule(args_matchers=rule.args_matchers)}
-        policy = unite_policies(policy, NO_RULES.model_copy(update={key: added}))
+        policy = add_rule(policy, rule.decision, rule.rule, Rule(args_matchers=rule.args_matchers))
     return policy
 
 

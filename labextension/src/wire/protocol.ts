@@ -265,6 +265,8 @@ export interface Cause {
    * agent.
    */
   readonly agent?: string;
+  /** The notebook whose own rule decided, as its path in Jupyter; absent for a rule of the configuration. */
+  readonly notebook?: string;
 }
 
 /** The source of a cell. */
@@ -3082,7 +3084,7 @@ export const SHAPES = {
   AgentOptionValue: { value: 's', name: 's' },
   BundledModel: { model: 's', installed: 'b', size: 'n', commands: ['s'] },
   CancelParams: { id: 'ChatId' },
-  Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's' },
+  Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's', 'notebook?': 's' },
   CellContext: { label: 's', description: 's', type: '=cell', path: 's', cell: 's' },
   ChangePart: { start: 'n', end: 'n', text: 's', 'cellId?': 's' },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },

@@ -28,7 +28,10 @@ export function hasWarning({ cause }: ToolBlock): boolean {
 }
 
 /** Return the sentence that explains the decision about a call; empty when the server has sent no cause. */
-export function explainDecision({ cause, asked, reason }: ToolBlock, trans: TranslationBundle): string {
+export function explainDecision(
+  { cause, asked, reason }: Pick<ToolBlock, 'cause' | 'asked' | 'reason'>,
+  trans: TranslationBundle
+): string {
   if (cause === undefined) {
     return '';
   }
@@ -39,7 +42,11 @@ export function explainDecision({ cause, asked, reason }: ToolBlock, trans: Tran
   switch (cause.kind) {
     case 'rule': {
       const source =
-        agent === '' ? trans.__('rule %1', selector) : trans.__('rule %1 of the agent %2', selector, agent);
+        cause.notebook !== undefined
+          ? trans.__('rule %1 of the notebook %2', selector, toExactText(cause.notebook))
+          : agent === ''
+            ? trans.__('rule %1', selector)
+            : trans.__('rule %1 of the agent %2', selector, agent);
       return isForbidden
         ? trans.__('Forbidden by the %1', source)
         : asked === true
