@@ -38,6 +38,7 @@ from jupyter_eca.host.operations.deletions import Deletions
 from jupyter_eca.host.operations.estimates import Estimates
 from jupyter_eca.host.operations.folder_trust import FolderTrust
 from jupyter_eca.host.operations.key_trials import KeyTrials
+from jupyter_eca.host.operations.rule_trials import RuleTrials
 from jupyter_eca.host.outside.known_agents import find_outside_agents
 from jupyter_eca.host.outside.outside_agents import OutsideAgents
 from jupyter_eca.host.services import Current, Services
@@ -244,6 +245,7 @@ class Host:
         self.changes = Changes(services, chats, turns)
         self.estimates = Estimates(catalog, self.ledger, chats, contexts, prompt_contexts, turns, commands)
         self.key_trials = KeyTrials(catalog, model_caller)
+        self.rule_trials = RuleTrials(services, contexts)
         self.notices = notices.Notices(services, contexts, setups)
         self.warmup = Warmup(chats, catalog)
 

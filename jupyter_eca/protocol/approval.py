@@ -6,11 +6,13 @@ The messages are our additions to ECA, the protocol that our clients speak. This
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
 
 from jupyter_eca.protocol.base import ChatId, Model
+from jupyter_eca.protocol.content import Cause
 
 
 class RuleText(Model):
@@ -99,3 +101,56 @@ class ApprovalsAddResult(Model):
 
     file: str
     """The path of the file or of the notebook, for the user."""
+
+
+class ApprovalsTryParams(RuleText):
+    """Tries a rule on tool calls of earlier turns, without writing it."""
+
+    old: RuleText | None = None
+    """The rule that it would replace; absent for a new rule."""
+
+
+class PastDecision(StrEnum):
+    """What happened to a tool call."""
+
+    UNASKED = "unasked"
+    """It ran without a question."""
+    APPROVED = "approved"
+    """The user approved it."""
+    REJECTED = "rejected"
+    """The user rejected it."""
+    FORBIDDEN = "forbidden"
+    """A rule or a hook forbade it."""
+    NOT_RUN = "notRun"
+    """It did not run for another reason. For example, the turn was stopped, or nobody was there to approve it."""
+    OPEN = "open"
+    """It has not ended yet."""
+
+
+class TriedCall(Model):
+    """A tool call of an earlier turn, and what would happen to it with the rule."""
+
+    chat_id: ChatId
+    tool_call_id: str
+    name: str
+    """The name of the tool."""
+    summary: str | None = None
+    """What the call does, for the user."""
+    at: int
+    """When the model asked for it, in milliseconds since the epoch."""
+    selected: bool
+    """Whether the rule selects the call. The calls of its tool that it does not select are listed, too."""
+    decision: Literal["allow", "ask", "deny"]
+    """What would happen to the call, by all rules together with this one. Trust and approvals for a session do not
+    count, nor do hooks."""
+    cause: Cause | None = None
+    """Why it would happen."""
+    happened: PastDecision
+    """What happened to the call."""
+
+
+class ApprovalsTryResult(Model):
+    """The newest calls of the tools that the rule names."""
+
+    calls: tuple[TriedCall, ...]
+    """At most 20, the newest first. Calls of a tool that is gone are not listed."""

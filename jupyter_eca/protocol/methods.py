@@ -144,6 +144,7 @@ METHODS: Final = _index_by_name(
     Method("ownFiles/write", CLIENT, own_files.OwnFilesWriteParams, own_files.OwnFile),
     Method("approvals/list", CLIENT, Empty, approval.ApprovalsListResult),
     Method("approvals/propose", CLIENT, approval.ApprovalsProposeParams, approval.ApprovalsProposeResult),
+    Method("approvals/try", CLIENT, approval.ApprovalsTryParams, approval.ApprovalsTryResult),
     Method("approvals/add", CLIENT, approval.ApprovalsAddParams, approval.ApprovalsAddResult),
     Method("approvals/replace", CLIENT, approval.ApprovalsReplaceParams, approval.ApprovalsAddResult),
     Method("approvals/remove", CLIENT, approval.RuleText, Done),

@@ -23,6 +23,7 @@ import { SkillForm } from '../src/settings/SkillForm';
 import { SkillCard } from '../src/settings/Skills';
 import { AgentForm } from '../src/settings/AgentForm';
 import { AgentCard } from '../src/settings/Agents';
+import { TriedCalls } from '../src/settings/RuleTrial';
 import { RuleEditor, RuleDescription } from '../src/settings/RuleEditor';
 import { ProviderCard } from '../src/settings/Providers';
 import { RuleList } from '../src/settings/Rules';
@@ -70,7 +71,9 @@ const env: Env = {
 };
 
 function check(view: React.ReactElement): readonly string[] {
-  return findUntranslated(renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>));
+  const html = renderToStaticMarkup(<EnvProvider value={env}>{view}</EnvProvider>);
+  // The browser writes times in its own language.
+  return findUntranslated(html.replace(/(<time[^>]*>)[^<]*/g, '$1'));
 }
 
 const user = { onEdit: nothing, onRetry: nothing, onFork: nothing, onRollBack: nothing };
@@ -355,8 +358,30 @@ test('the settings show no untranslated word', () => {
     <SkillForm onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <SkillForm {...(skills[0] && { old: skills[0] })} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <AgentForm models={[]} tools={[]} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
-    <RuleEditor rules={rules} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />,
     <RuleEditor
+      rules={rules}
+      tools={{}}
+      onTry={() => Promise.resolve({ calls: [] })}
+      onSubmit={() => Promise.resolve('')}
+      onCancel={nothing}
+    />,
+    <TriedCalls result={{ calls: [] }} />,
+    <TriedCalls
+      result={{
+        calls: (['unasked', 'approved', 'rejected', 'forbidden', 'notRun', 'open'] as const).map(happened => ({
+          chatId: '1',
+          toolCallId: happened,
+          name: '1',
+          at: 1,
+          selected: true,
+          decision: 'ask',
+          cause: { kind: 'rule', rule: '1', notebook: '1' },
+          happened
+        }))
+      }}
+    />,
+    <RuleEditor
+      notebook="1"
       old={{
         decision: 'alwaysAsk',
         rule: '1',
@@ -367,6 +392,7 @@ test('the settings show no untranslated word', () => {
       }}
       rules={rules}
       tools={{}}
+      onTry={() => Promise.resolve({ calls: [] })}
       onSubmit={() => Promise.resolve('')}
       onCancel={nothing}
     />,

@@ -444,6 +444,14 @@ def _find_inapplicable_rule(policy: Policy, call: CallToMatch) -> str | None:
     return next((name for name, rule in strict if COMMAND_ARGUMENT in rule.arguments), None)
 
 
+def is_selected(policy: Policy, tool: ToolSpec, arguments: dict[str, Any], targets: CallTargets | None = None) -> bool:
+    """Return whether one of the rules of a policy selects a call, or one of the things that the call does. Whether this
+    rule decides about the call is not said: another rule may come first."""
+    calls = _list_call_and_parts(CallToMatch(tool, arguments, targets or find_targets(tool, arguments)))
+    keys = policy.rules_by_key.items()
+    return any(_find_cause(rules, calls, allows=key == Decision.ALLOW) is not None for key, rules in keys)
+
+
 def is_hidden(policy: Policy, tool: ToolSpec) -> bool:
     """Return whether every call of a tool would be denied. Such a tool is not offered to the model."""
     return any(

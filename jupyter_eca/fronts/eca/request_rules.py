@@ -22,6 +22,7 @@ BEFORE_INITIALIZE: Final = frozenset({"initialize", "shutdown"})
 # chat or the set-up, costs money, or runs code. This includes methods that are added later.
 READING: Final = BEFORE_INITIALIZE | {
     "approvals/list",
+    "approvals/try",
     "chat/changes",
     "chat/costs",
     "chat/history",

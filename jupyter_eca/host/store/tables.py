@@ -58,6 +58,11 @@ _IS_USAGE: Final = """substr(content, 1, 15) = '{"type":"usage"'"""
 _IS_TASKS: Final = """instr(content, '"type":"task"')"""
 _IS_SUMMARY: Final = """substr(aside, 1, 17) = '{"kind":"summary"'"""
 
+# The condition that an event announces or ends a tool call. Contents of tool calls begin with the id of the call, which
+# is quick to compare. No index has this condition.
+_IS_CALL: Final = """substr(content, 1, 6) = '{"id":' AND (instr(content, '"type":"toolCallRun"')
+    OR instr(content, '"type":"toolCalled"') OR instr(content, '"type":"toolCallRejected"'))"""
+
 # The fields of `ChatRow` that are numbers; those that only the second set has may be None. All others are texts.
 _NUMBERS: Final = frozenset({"created", "updated", "last", "prompts"})
 _ALL_NUMBERS: Final = _NUMBERS | {"trust", "cut_from", "cut_to"}
@@ -351,6 +356,17 @@ class Tables:
         query = f"SELECT seq FROM events WHERE chat = ? AND seq < ? AND {condition} ORDER BY seq DESC"  # noqa: S608
         for (seq,) in self._db.execute(query, (chat, before)):
             yield self.read_events(chat, seq - 1, seq + 1)[0]
+
+    def list_newest_calls(self, chats: Collection[str], limit: int, span: int) -> list[Event]:
+        """Return the events that announce or end the tool calls of chats, the newest first, at most `limit` of them.
+        Only the newest `span` events of the database are searched."""
+        rows = self._db.execute(
+            'SELECT chat, seq, turn, role, at, content, aside, outcome, local, "by" FROM events'  # noqa: S608
+            f" WHERE seq > (SELECT coalesce(max(seq), 0) - ? FROM events) AND {_IS_CALL}"
+            f" AND chat {self._db.dialect.listed} ORDER BY seq DESC LIMIT ?",
+            (span, json.dumps([*chats]), limit),
+        )
+        return [_read_event(chat, _EventRow(*row)) for chat, *row in rows]
 
     def list_flags(self, chat: str) -> list[Event]:
         """Return the events that are flags, which the user has set on messages."""

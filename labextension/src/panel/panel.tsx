@@ -130,6 +130,7 @@ export class AssistantPanel extends ReactWidget {
       showCell,
       findCell: createCellFinder(tracker),
       findKernel: path => tracker.find(({ context }) => context.localPath === path)?.sessionContext.kernelDisplayName,
+      findNotebook: () => this.surroundings.findNotebook(),
       markdown: createMarkdownRenderer(rendermime, codeTools, translator),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,

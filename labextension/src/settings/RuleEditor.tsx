@@ -9,10 +9,11 @@
 import * as React from 'react';
 
 import { createElement } from '../view/common/element';
-import { ApprovalRule, ApprovalsAddParams } from '../wire/protocol';
+import { ApprovalRule, ApprovalsAddParams, ApprovalsTryResult, RulePlace, RuleText } from '../wire/protocol';
 import { toExactText } from '../render/format';
 import { useEnv } from '../view/common/env';
 import { TextWithCode } from '../view/common/TextWithCode';
+import { nameDecisions, RuleTrial } from './RuleTrial';
 
 /** A line of the form: an argument, and a pattern for it. Several patterns for an argument are alternatives. */
 export interface MatcherDraft {
@@ -30,8 +31,8 @@ export interface RuleDraft {
   readonly tool: string;
   /** The arguments that the rule compares. There is at least one line, which may be empty. */
   readonly matchers: readonly MatcherDraft[];
-  /** Whether the rule is for this workspace or for all workspaces of the user. */
-  readonly scope: NonNullable<ApprovalsAddParams['scope']>;
+  /** Whether the rule is for the notebook in front, for this workspace, or for all workspaces of the user. */
+  readonly scope: RulePlace['scope'];
 }
 
 /** A line of the form in which the user has typed nothing. */
@@ -62,11 +63,13 @@ export function toDraft(rule: ApprovalRule | undefined): RuleDraft {
  * Return the rule of a draft. Return undefined if the tool is missing, or a line has only one of argument and pattern.
  *
  * `old` is the rule that is changed. An empty pattern matches an argument without a value. It is accepted only if `old`
- * has an empty pattern for the argument. Otherwise the user has forgotten the pattern.
+ * has an empty pattern for the argument. Otherwise the user has forgotten the pattern. `notebook` is the path of the
+ * notebook in front.
  */
 export function toRule(
   { decision, tool, matchers, scope }: RuleDraft,
-  old?: ApprovalRule
+  old?: ApprovalRule,
+  notebook?: string
 ): ApprovalsAddParams | undefined {
   const rule = tool.trim();
   const before = (old?.argsMatchers ?? {}) as Partial<Matchers>;
@@ -81,7 +84,11 @@ export function toRule(
     }
     argsMatchers[name] = [...new Set([...(argsMatchers[name] ?? []), pattern])];
   }
-  return rule === '' ? undefined : { decision, rule, argsMatchers, scope };
+  if (rule === '') {
+    return undefined;
+  }
+  const text = { decision, rule, argsMatchers };
+  return scope !== 'notebook' ? { ...text, scope } : notebook === undefined ? undefined : { ...text, notebook };
 }
 
 /**
@@ -90,8 +97,11 @@ export function toRule(
  */
 export function findFileOfRule(
   rules: readonly ApprovalRule[],
-  { decision, rule }: ApprovalsAddParams
+  { decision, rule, notebook }: ApprovalsAddParams
 ): string | undefined {
+  if (notebook !== undefined) {
+    return undefined;
+  }
   const sameRules = rules.filter(
     other =>
       other.own &&
@@ -110,6 +120,10 @@ interface Props {
   readonly rules: readonly ApprovalRule[];
   /** The names of the known tools, each with the names of its arguments. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
+  /** The path of the notebook in front, for which a new rule can be added; undefined when there is none. */
+  readonly notebook?: string | undefined;
+  /** Tries the rule on earlier calls. It throws the errors of the server. */
+  readonly onTry: (rule: RuleText) => Promise<ApprovalsTryResult>;
   /** Writes the rule. Returns the error message; empty when it was written. */
   readonly onSubmit: (rule: ApprovalsAddParams) => Promise<string>;
   /** Closes the form. */
@@ -117,20 +131,17 @@ interface Props {
 }
 
 /** Draws the form. It keeps the draft, and the error of the last attempt to write the rule. */
-export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): React.ReactElement {
+export function RuleEditor({ old, rules, tools, notebook, onTry, onSubmit, onCancel }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [draft, setDraft] = React.useState(() => toDraft(old));
   const [error, setError] = React.useState('');
   const [busy, setBusy] = React.useState(false);
   const id = React.useId();
-  const rule = toRule(draft, old);
+  const rule = toRule(draft, old, notebook);
+  /** The notebook that the rule is for. A changed rule stays in its notebook. */
+  const place = old?.notebook ?? rule?.notebook;
   const file = rule === undefined || old !== undefined ? undefined : findFileOfRule(rules, rule);
-  const decisions = {
-    allow: trans.__('runs without asking'),
-    ask: trans.__('needs approval'),
-    alwaysAsk: trans.__('needs approval each time'),
-    deny: trans.__('is forbidden')
-  };
+  const decisions = nameDecisions(trans);
   const changeDraft = (fields: Partial<RuleDraft>): void => {
     setError('');
     setDraft(before => ({ ...before, ...fields }));
@@ -245,21 +256,28 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
           {trans.__('This file has a rule for the tool already. The new one is added to it: %1', toExactText(file))}
         </p>
       )}
-      {old !== undefined && (
+      {place !== undefined ? (
         <p className="eca-Note">
-          {old.notebook === undefined
-            ? trans.__('The change is written to the file that has the rule: %1', toExactText(old.files.at(-1) ?? ''))
-            : trans.__('The rule is only for what is asked in this notebook: %1', toExactText(old.notebook))}
+          {trans.__('The rule is only for what is asked in this notebook: %1', toExactText(place))}
         </p>
+      ) : (
+        old !== undefined && (
+          <p className="eca-Note">
+            {trans.__('The change is written to the file that has the rule: %1', toExactText(old.files.at(-1) ?? ''))}
+          </p>
+        )
       )}
-      <label hidden={file !== undefined || old !== undefined}>
+      <label hidden={old !== undefined || (file !== undefined && notebook === undefined)}>
         {trans.__('For')}
         <select
           value={draft.scope}
           onChange={event => {
-            changeDraft({ scope: event.target.value === 'global' ? 'global' : 'workspace' });
+            changeDraft({ scope: event.target.value as RuleDraft['scope'] });
           }}
         >
+          {notebook !== undefined && (
+            <option value="notebook">{trans.__('the notebook %1', toExactText(notebook))}</option>
+          )}
           <option value="workspace">{trans.__('this workspace')}</option>
           <option value="global">{trans.__('all your workspaces')}</option>
         </select>
@@ -271,6 +289,11 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
           <RuleDescription rule={rule} />
         )}
       </p>
+      <RuleTrial
+        // The result is that of one rule: it is gone as soon as the rule changes.
+        key={JSON.stringify(rule)}
+        onTry={rule && (() => onTry({ ...toText(rule), ...(place !== undefined && { notebook: place }) }))}
+      />
       {error !== '' && (
         <p className="eca-Trouble" role="alert">
           <TextWithCode text={error} />
@@ -286,6 +309,11 @@ export function RuleEditor({ old, rules, tools, onSubmit, onCancel }: Props): Re
       </div>
     </form>
   );
+}
+
+/** Return the rule without its place. */
+function toText({ decision, rule, argsMatchers = {} }: ApprovalsAddParams): RuleText {
+  return { decision, rule, argsMatchers };
 }
 
 /** Describes in words what a rule will do. The description is made from the rule that is sent to the server. */

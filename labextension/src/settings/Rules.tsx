@@ -23,7 +23,7 @@ const REVIEW_DEFAULT: readonly DefaultName[] = ['review'];
 
 /** Fetches the rules and shows them, and sends what the user adds or removes. */
 export function Rules({ session }: { readonly session: Session }): React.ReactElement {
-  const { trans, approvalRules, ownFiles } = useEnv();
+  const { trans, approvalRules, ownFiles, findNotebook } = useEnv();
   const { servers } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const [rulesResult, setRulesResult] = React.useState<ApprovalsListResult>();
   const [isAdding, setAdding] = React.useState(false);
@@ -55,10 +55,16 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
         <RuleEditor
           rules={rulesResult.rules}
           tools={listTools(Object.values(servers))}
+          notebook={findNotebook?.()}
+          onTry={rule => session.request('approvals/try', rule)}
           onSubmit={async rule => {
             try {
               const { file } = await session.request('approvals/add', rule);
-              setLastAction(trans.__('The rule was written to %1.', file));
+              setLastAction(
+                rule.notebook === undefined
+                  ? trans.__('The rule was written to %1.', file)
+                  : trans.__('The rule was added for %1.', file)
+              );
             } catch (error) {
               return describeError(error, trans);
             }
@@ -99,6 +105,7 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
             old={old}
             rules={rulesResult.rules}
             tools={listTools(Object.values(servers))}
+            onTry={rule => session.request('approvals/try', { ...rule, old: toRuleText(old) })}
             onSubmit={async ({ decision, rule, argsMatchers = {} }) => {
               try {
                 const { file } = await session.request('approvals/replace', {

@@ -208,6 +208,33 @@ export interface ApprovalsReplaceParams {
   readonly old: RuleText;
 }
 
+/** Tries a rule on tool calls of earlier turns, without writing it. */
+export interface ApprovalsTryParams {
+  /**
+   * What happens to a call that the rule selects. In the configuration, it is the key above the rule. `ask`: the call
+   * needs approval, unless the user has approved the tool for the session or trusts the chat. `alwaysAsk`: it needs
+   * approval each time.
+   */
+  readonly decision: 'allow' | 'ask' | 'alwaysAsk' | 'deny';
+  /** The selector: a server, `server__tool`, or the name of a native tool. */
+  readonly rule: string;
+  /** Regular expressions by the name of an argument. The rule is only for calls whose arguments match. */
+  readonly argsMatchers?: Readonly<Record<string, unknown>>;
+  /**
+   * The notebook that the rule is for, as its path in Jupyter: the rule counts in turns that were asked there. Such a
+   * rule is in no configuration file, but is stored with the user's chats. Absent for a rule in a file.
+   */
+  readonly notebook?: string;
+  /** The rule that it would replace; absent for a new rule. */
+  readonly old?: RuleText;
+}
+
+/** The newest calls of the tools that the rule names. */
+export interface ApprovalsTryResult {
+  /** At most 20, the newest first. Calls of a tool that is gone are not listed. */
+  readonly calls: readonly TriedCall[];
+}
+
 /**
  * Whether a provider can be used. `expiring`: the sign-in expires soon. `local` and `not-running` are for providers
  * on this machine, without a key.
@@ -1994,6 +2021,9 @@ export interface PageMeta {
   readonly compactionCursor?: number | string;
 }
 
+/** What happened to a tool call. */
+export type PastDecision = 'unasked' | 'approved' | 'rejected' | 'forbidden' | 'notRun' | 'open';
+
 /** Who has asked or decided something, as the server's identity provider knows them. */
 export interface Person {
   /** The name by which the server distinguishes its users. */
@@ -2742,6 +2772,29 @@ export interface ToolSwitchParams {
 /** What a small request to a model has shown about the key. `failed`: something else went wrong. */
 export type TrialOutcome = 'works' | 'refused' | 'no-credit' | 'no-network' | 'failed';
 
+/** A tool call of an earlier turn, and what would happen to it with the rule. */
+export interface TriedCall {
+  readonly chatId: ChatId;
+  readonly toolCallId: string;
+  /** The name of the tool. */
+  readonly name: string;
+  /** What the call does, for the user. */
+  readonly summary?: string;
+  /** When the model asked for it, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Whether the rule selects the call. The calls of its tool that it does not select are listed, too. */
+  readonly selected: boolean;
+  /**
+   * What would happen to the call, by all rules together with this one. Trust and approvals for a session do not count,
+   * nor do hooks.
+   */
+  readonly decision: 'allow' | 'ask' | 'deny';
+  /** Why it would happen. */
+  readonly cause?: Cause;
+  /** What happened to the call. */
+  readonly happened: PastDecision;
+}
+
 /** The user trusts settings of a folder. */
 export interface TrustParams {
   /** The path of the folder. */
@@ -2941,6 +2994,7 @@ export interface ClientMethods {
   'approvals/propose': { params: ApprovalsProposeParams; result: ApprovalsProposeResult };
   'approvals/remove': { params: RuleText; result: Done };
   'approvals/replace': { params: ApprovalsReplaceParams; result: ApprovalsAddResult };
+  'approvals/try': { params: ApprovalsTryParams; result: ApprovalsTryResult };
   'chat/addFlag': { params: ChatAddFlagParams; result: Done };
   'chat/changes': { params: ChatChangesParams; result: ChatChangesResult };
   'chat/clear': { params: ChatClearParams; result: Done };

@@ -40,6 +40,7 @@ import { Step } from '../../src/view/first_run/Login';
 import { ProviderCard } from '../../src/settings/Providers';
 import { DefaultList } from '../../src/settings/Defaults';
 import { findFileOfRule, RuleEditor, toDraft, toRule, RuleDescription } from '../../src/settings/RuleEditor';
+import { TriedCalls } from '../../src/settings/RuleTrial';
 import { listTools, makeRuleKey, RuleList } from '../../src/settings/Rules';
 import { ServerCard } from '../../src/settings/Server';
 import { readServer } from '../../src/settings/ServerForm';
@@ -231,12 +232,21 @@ test('the form of a rule that is changed is filled, and stands in the place of t
   const fewer = { ...draft, matchers: [{ argument: '', pattern: '' }, ...draft.matchers.slice(1)] };
   expect(toRule(fewer, rule)?.argsMatchers).toEqual({ command: ['git b'], working_directory: [''] });
   const editor = (old: ApprovalRule): string =>
-    shown(<RuleEditor old={old} rules={[]} tools={{}} onSubmit={() => Promise.resolve('')} onCancel={nothing} />);
+    shown(
+      <RuleEditor
+        old={old}
+        rules={[]}
+        tools={{}}
+        onTry={() => Promise.resolve({ calls: [] })}
+        onSubmit={() => Promise.resolve('')}
+        onCancel={nothing}
+      />
+    );
   const html = editor(rule);
   expect(html).toContain('value="eca__shell_command"');
   expect(html).toContain('value="git b"');
   expect(html).toContain('The change is written to the file that has the rule: .eca/config.json');
-  expect(buttons(html)).toEqual(['Another argument or pattern', 'Save the rule', 'Cancel']);
+  expect(buttons(html)).toEqual(['Another argument or pattern', 'Try it on recent calls', 'Save the rule', 'Cancel']);
   expect(html).not.toContain('needs approval each time');
   expect(editor({ ...rule, decision: 'alwaysAsk' })).toContain('needs approval each time');
   const list = (editedRule: string): string =>
@@ -251,6 +261,70 @@ test('the form of a rule that is changed is filled, and stands in the place of t
     );
   expect(list(makeRuleKey(rule))).toContain('<form>.eca/config.json</form>');
   expect(list('')).not.toContain('<form>');
+});
+
+test('a new rule can be for the notebook in front, and is then in no file', () => {
+  const draft = { ...toDraft(OWN), scope: 'notebook' } as const;
+  const argsMatchers = { command: ['git\\ status'] };
+  const onlyCommand = { ...draft, matchers: draft.matchers.slice(0, 1) };
+  const rule = toRule(onlyCommand, undefined, 'work/a.ipynb');
+  expect(rule).toEqual({ decision: 'allow', rule: OWN.rule, argsMatchers, notebook: 'work/a.ipynb' });
+  expect(findFileOfRule([OWN], { decision: 'allow', rule: OWN.rule, notebook: 'work/a.ipynb' })).toBeUndefined();
+  expect(toRule(onlyCommand)).toBeUndefined();
+  const form = (notebook?: string): string =>
+    shown(
+      <RuleEditor
+        rules={[]}
+        tools={{}}
+        notebook={notebook}
+        onTry={() => Promise.resolve({ calls: [] })}
+        onSubmit={() => Promise.resolve('')}
+        onCancel={nothing}
+      />
+    );
+  expect(form('work/a.ipynb')).toContain('>the notebook work/a.ipynb<');
+  expect(form()).not.toContain('value="notebook"');
+});
+
+test('a tried rule shows what it would do with earlier calls, why, and what happened to them', () => {
+  const call = { chatId: 'a', name: 'shell_command', at: 0 } as const;
+  const html = shown(
+    <TriedCalls
+      result={{
+        calls: [
+          {
+            ...call,
+            toolCallId: '2',
+            summary: 'Running git push',
+            selected: true,
+            decision: 'deny',
+            cause: { kind: 'rule', rule: 'shell_command', notebook: 'a.ipynb' },
+            happened: 'approved'
+          },
+          {
+            ...call,
+            toolCallId: '1',
+            selected: false,
+            decision: 'ask',
+            cause: { kind: 'default' },
+            happened: 'notRun'
+          }
+        ]
+      }}
+    />
+  );
+  expect(html).toContain('The rule matches 1 of the newest 2 calls of this tool.');
+  const cells = [...html.matchAll(/<t[hd](?: scope="row"[^>]*)?>([^<]+)/g)].map(([, text]) => text);
+  expect(cells).toEqual([
+    'Running git push',
+    'is forbidden',
+    'was approved',
+    'shell_command',
+    'needs approval',
+    'did not run'
+  ]);
+  expect(html).toContain('Forbidden by the rule shell_command of the notebook a.ipynb');
+  expect(shown(<TriedCalls result={{ calls: [] }} />)).toContain('Your chats have no call of this tool yet.');
 });
 
 test('a proposed rule is shown as it will be written, or the reason why there is none', () => {
@@ -588,7 +662,13 @@ test('a new rule says in words what it will do', () => {
     'Every call of docs will be forbidden.'
   );
   const html = shown(
-    <RuleEditor rules={[]} tools={{ docs__find: ['q'] }} onSubmit={() => Promise.resolve('')} onCancel={nothing} />
+    <RuleEditor
+      rules={[]}
+      tools={{ docs__find: ['q'] }}
+      onTry={() => Promise.resolve({ calls: [] })}
+      onSubmit={() => Promise.resolve('')}
+      onCancel={nothing}
+    />
   );
   expect(html).toContain('<option value="docs__find"></option>');
   expect(html).toMatch(/<button type="submit"[^>]* disabled=""[^>]*>Add the rule/);

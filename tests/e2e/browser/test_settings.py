@@ -19,6 +19,7 @@ from jupyter_eca.plugins.providers.scripted import Script
 from tests.config.test_credentials import holding
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.notebook import Notebook
 from tests.host.commands.test_granting import CODE, OpenRouter
 from tests.plugins.providers.ask import KEY as ROUTER_KEY
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
@@ -40,6 +41,7 @@ KEY: Final = "sk-ant-the-users-own"
 # The first key that is tried has the vendor's SDK imported, which takes long beside other work.
 FIRST_KEY_SECONDS: Final = 90
 WRITE: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "new.txt", "content": "x"}}
+DRAFT: dict[str, Any] = {"tool": "write_file", "arguments": {"path": "draft.txt", "content": "x"}}
 WAIT: dict[str, Any] = {
     "tool": "shell_command",
     "arguments": {"command": "echo ready; exec sleep 1000", "background": True},
@@ -47,6 +49,7 @@ WAIT: dict[str, Any] = {
 RULES: list[dict[str, Any]] = [
     {"message": "write", "result": "", "times": 1, "reply": [WRITE]},
     {"message": "write", "reply": [WRITE]},
+    {"message": "draft", "reply": [DRAFT, DRAFT]},
     {"message": "wait", "reply": [WAIT]},
     {"result": "", "reply": [{"text": "That is done."}]},
     {"message": "one", "reply": [{"text": "That is done."}]},
@@ -242,6 +245,62 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     expect(remove).to_have_count(0)
     expect(body.get_by_role("status").filter(has_text="The rule for eca__shell_command was removed.")).to_be_visible()
     config.unlink()
+
+
+def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_in_front(
+    page: Page, lab: Lab, tmp_path: Path
+) -> None:
+    Notebook.open(page, lab, ["x = 1"], name="rules.ipynb")
+    panel = Panel.show(page)
+    body = manage(page, "rules")
+    expect(body.get_by_label("Edits of cells and files", exact=True)).to_be_visible(timeout=SECONDS * 1000)
+    body.get_by_role("button", name="Add a rule…").click(timeout=SECONDS * 1000)
+    form = body.get_by_role("form", name="A new rule")
+    attempt = form.get_by_role("button", name="Try it on recent calls")
+    expect(attempt).to_be_disabled()
+    form.get_by_label("Tool").fill("bg_job")
+    attempt.click()
+    expect(form).to_contain_text("Your chats have no call of this tool yet.", timeout=SECONDS * 1000)
+    keep(page, "15-no-call", tmp_path)
+
+    panel.ask("draft")
+    waiting = panel.call("waiting")
+    waiting.first.get_by_role("button", name="Approve", exact=True).click(timeout=SECONDS * 1000)
+    expect(waiting).to_have_count(1, timeout=SECONDS * 1000)
+    waiting.get_by_role("button", name="Approve", exact=True).focus()
+    page.keyboard.press("Control+Backspace")
+    panel.wait_until_idle()
+    form.get_by_label("Tool").fill("write_file")
+    form.get_by_label("Argument (empty: every call)").fill("path")
+    form.get_by_label("Pattern").fill("draft.*")
+    form.get_by_label("runs without asking").check()
+    attempt.click()
+    rows = form.get_by_role("row")
+    expect(rows.filter(has_text="was rejected").first).to_contain_text("runs without asking", timeout=SECONDS * 1000)
+    expect(rows.filter(has_text="was approved").first).to_contain_text("runs without asking")
+    form.locator("select").select_option("the notebook rules.ipynb")
+    expect(rows).to_have_count(0)
+    attempt.click()
+    expect(rows.filter(has_text="of the notebook rules.ipynb")).to_have_count(2, timeout=SECONDS * 1000)
+    expect(form).to_contain_text("The rule matches 2 of the newest 2 calls of this tool.")
+    expect(rows.last).to_be_in_viewport()
+    keep(page, "16-tried", tmp_path)
+
+    form.get_by_role("button", name="Add the rule").click()
+    expect(body.get_by_role("status").filter(has_text="The rule was added for rules.ipynb.")).to_be_visible(
+        timeout=SECONDS * 1000
+    )
+    expect(body.get_by_role("list", name="Runs without asking")).to_contain_text("only in rules.ipynb")
+    assert not (lab.root / ".eca" / "config.json").exists()
+    panel.ask("draft")
+    panel.wait_until_idle()
+    expect(panel.call("done")).to_have_count(3)
+    call = panel.call("done").last
+    call.get_by_role("button").first.click()
+    expect(call).to_contain_text("Allowed by the rule write_file of the notebook rules.ipynb")
+    keep(page, "17-allowed", tmp_path)
+    body.get_by_role("button", name="Remove the rule write_file").click()
+    expect(body.get_by_role("button", name="Remove the rule write_file")).to_have_count(0)
 
 
 def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(

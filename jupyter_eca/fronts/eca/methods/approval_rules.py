@@ -1,5 +1,5 @@
-"""Owns the methods of ECA on approval rules: list all rules, propose a rule for a call that waits, and add,
-replace or remove a rule. The rules say which tool calls run without a question.
+"""Owns the methods of ECA on approval rules: list all rules, propose a rule for a call that waits, try a rule
+on earlier calls, and add, replace or remove a rule. The rules say which tool calls run without a question.
 
 A new rule takes effect immediately, also in running turns. This module must not know the format of the files: `config/`
 writes the rules.
@@ -37,6 +37,7 @@ _NOT_WAITING: Final = "This call does not wait for anybody any more."
 _NO_RULE: Final = "The configuration has another rule for this tool already. Change it in the file."
 _STRICTER: Final = "The call would still need approval, because the rule `{}` comes first."
 _NO_PATTERN: Final = "The rule was not written: a pattern in it is not a regular expression."
+_NOTHING_TRIED: Final = "The rule was not tried: a pattern in it is not a regular expression."
 _EACH_TIME: Final = "No rule can allow this call. It needs approval each time: {}."
 
 
@@ -106,6 +107,19 @@ def _build_policy_with(config: Config, name: str, selector: str, rule: Rule) -> 
     policy = policy.model_copy(update={"allow": {**policy.allow, selector: rule}})
     tool_call = config.tool_call.model_copy(update={"approval": policy})
     return resolve(config.model_copy(update={"tool_call": tool_call})).get_agent(name).policy
+
+
+async def try_rule(session: EcaSession, params: wire.ApprovalsTryParams) -> wire.ApprovalsTryResult:
+    """Try a rule on the newest calls of the chats that the client may see. Nothing is written. Raises: LocalError,
+    ToolError."""
+    _check_may_allow(session, params)
+    rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
+    try:
+        calls = await session.host.rule_trials.run(rows, params, params.old)
+    except ValueError as error:
+        raise LocalError(_NOTHING_TRIED) from error
+    named = (call.model_copy(update={"chat_id": session.wire_id(str(call.chat_id))}) for call in calls)
+    return wire.ApprovalsTryResult(calls=tuple(named))
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:
@@ -179,6 +193,7 @@ def _check_may_allow(session: EcaSession, rule: wire.RuleText | None) -> None:
 HANDLERS: Final = {
     "approvals/list": list,
     "approvals/propose": propose,
+    "approvals/try": try_rule,
     "approvals/add": add,
     "approvals/replace": replace,
     "approvals/remove": remove,

@@ -30,6 +30,8 @@ export interface Env {
   readonly findCell?: FindCell;
   /** Returns the name of the kernel of an open notebook, as Lab shows it. */
   readonly findKernel?: (path: string) => string | undefined;
+  /** Returns the path of the notebook that the user worked in last. */
+  readonly findNotebook?: () => string | undefined;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
   /** Writes preferences into Lab's settings. */
