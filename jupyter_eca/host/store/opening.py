@@ -5,7 +5,7 @@
 | is fine, or of an older version | the file | its migrations run |
 | is damaged | a new file with all that can be read | it is kept with another name (`repair`) |
 | is of a newer version | a file of this version beside it, first with a copy of all that can be read | nothing |
-| cannot be written: no rights, no space | a copy in a temporary folder, which is deleted at the end | nothing |
+| cannot be written, or is old and locked | a copy in a temporary folder, which is deleted at the end | nothing |
 
 Everything here blocks. It must not know clients: `store` passes the warnings on.
 """
@@ -40,7 +40,10 @@ _PRIMARY_CODE: Final = 0xFF
 # The error codes of a damaged file. SQLite returns SQLITE_ERROR for a statement that does not fit the tables.
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 _UNWRITABLE: Final = frozenset(
-    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}
+    {
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    }
 )
 _UNWRITABLE_ERRNO: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -89,6 +92,12 @@ def is_damage(error: Exception) -> bool:
     """Return whether an error says that the file is damaged."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & _PRIMARY_CODE in _DAMAGED
+
+
+def is_busy(error: Exception) -> bool:
+    """Return whether an error says that another program holds the file."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & _PRIMARY_CODE in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def _is_unwritable(error: Exception) -> bool:
@@ -174,7 +183,8 @@ def _open_copy(path: Path, workspace: str, reason: str) -> OpenedStore:
         raise
     warning = (
         f"Chats cannot be saved: {path} cannot be written ({reason}). The chats in it are shown, and new ones are lost "
-        "when the assistant ends: make it writable, see that the disk has space, and restart."
+        "when the assistant ends: make it writable, see that the disk has space, end other programs that use the file, "
+        "and restart."
     )
     _log.warning("%s", warning)
     return OpenedStore(opened.db, copy, opened.inode, warning, temporary)

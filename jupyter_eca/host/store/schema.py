@@ -232,6 +232,8 @@ def _migrate(db: sqlite3.Connection, path: Path, version: int | None) -> None:
     if done > len(MIGRATIONS):
         raise NewerStore(f"{path} is a newer jupyter-eca's. Install that version, or move the file away.")
     _use_wal(db)
+    if done == len(MIGRATIONS):
+        return  # without a lock, so that another program that writes for long does not keep us from starting
     db.create_function("mark_aside", 4, mark_aside)  # one of the migrations calls it
     db.execute("BEGIN IMMEDIATE")
     # Another process may have run them before this one got the lock.

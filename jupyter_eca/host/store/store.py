@@ -31,6 +31,7 @@ from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.connection import UnknownCommit
 from jupyter_eca.host.store.database import make_database
 from jupyter_eca.host.store.dialect import SESSION
+from jupyter_eca.host.store.opening import is_busy
 from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.host.store.unsaved_file import UnsavedFile, UnsavedRows, take_unsaved, write_unsaved
 from jupyter_eca.log_fields import LogFields
@@ -138,6 +139,20 @@ class Store:
         await self._run(self._take_unsaved)
         if self._unsaved or self._queued_costs:
             await self._commit(retry=True)
+        await self._warn_if_busy()
+
+    async def _warn_if_busy(self) -> None:
+        """Warn the user if another program writes to the database now. We start nevertheless, and store later."""
+        await self._run(partial(self._database.set_patience, RETRY_BUSY_SECONDS))
+        try:
+            await self._run(self._tables.probe)
+        except self._database.errors as error:
+            # The first use of the database handles any other error.
+            if is_busy(error):
+                self.warnings.append(f"New chats cannot be saved yet: {self._explain(str(error))}")
+        finally:
+            if not self._failure:
+                await self._run(partial(self._database.set_patience, schema.BUSY_SECONDS))
 
     def _open(self) -> None:
         """Open the database. It blocks."""

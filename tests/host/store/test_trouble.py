@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jupyter_eca.errors import RemoteError
+from jupyter_eca.host.store import schema
 from jupyter_eca.protocol.content import Role, TextContent
 from jupyter_eca.protocol.event import Event
 from jupyter_eca.protocol.jsonrpc import ErrorCode, Notification
@@ -210,3 +211,31 @@ async def test_half_characters_in_texts_of_ours_are_stored_as_replacement_charac
         assert row is not None
         assert row.model == "caf\N{REPLACEMENT CHARACTER}"
         assert said(await answer(client, "you", chat="other")) == "Hello, you"
+
+
+async def test_a_host_starts_while_another_program_holds_the_file_and_says_so_and_stores_later(tmp_path: Path) -> None:
+    async with desk(tmp_path, RULES) as table:
+        await answer(await table.client(), "before")
+    with ExitStack() as other:
+        other.enter_context(locking(tmp_path / "chats.db"))
+        async with desk(tmp_path, RULES) as table:
+            assert len(table.host.store_warnings) == 1
+            client = await table.client()
+            with pytest.raises(RemoteError):
+                await answer(client, "meanwhile", chat="other")
+            other.close()
+            assert said(await answer(client, "after", chat="other")) == "Hello, after"
+    async with desk(tmp_path, RULES) as table:
+        assert table.host.store_warnings == []
+    assert "Hello, after" in stored_texts(tmp_path / "chats.db")
+
+
+async def test_a_host_starts_with_a_copy_while_another_program_holds_a_file_that_must_be_migrated(
+    tmp_path: Path,
+) -> None:
+    schema.connect(tmp_path / "chats.db", len(schema.MIGRATIONS) - 1).close()
+    with locking(tmp_path / "chats.db"):
+        async with desk(tmp_path, RULES) as table:
+            assert len(table.host.store_warnings) == 1
+            assert said(await answer(await table.client(), "meanwhile")) == "Hello, meanwhile"
+    assert stored_texts(tmp_path / "chats.db") == []
