@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.e2e.browser.assistant import SECONDS
-from tests.e2e.browser.lab import LabSettings, running_lab
+from tests.e2e.browser.lab import LabSettings, find_port, running_lab
 from tests.e2e.browser.listener import Listener, running_listener
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ CHROMIUM_OPTIONS = [
 
 
 class Labs:
-    """Starts what is asked for. What one module alone has is ended with it: nobody waits for that but the last."""
+    """Starts what is asked for. What one module alone has is ended with it: nobody waits for that but the last.
+
+    A server gets the port of one that has ended, so that the browser's cache knows its scripts: it keeps them by their
+    addresses. So a port is used by one environment only, because some of the addresses do not name a version."""
 
     def __init__(self, new_folder: Callable[[], Path], ending: Executor) -> None:
         self._new_folder = new_folder
@@ -54,19 +58,29 @@ class Labs:
         self._shared = ExitStack()
         self._ended: list[Future[None]] = []
         self._plain: Lab | None = None
+        # By the Python of their environment.
+        self._free_ports: defaultdict[str, list[int]] = defaultdict(list)
 
     @contextmanager
     def with_settings(self, settings: LabSettings) -> Generator[Lab]:
         if settings == LabSettings():
-            self._plain = self._plain or self._shared.enter_context(running_lab(settings, self._new_folder()))
+            self._plain = self._plain or self._shared.enter_context(self._start(settings))
             yield self._plain
             return
         own = ExitStack()
-        lab = own.enter_context(running_lab(settings, self._new_folder()))
+        lab = own.enter_context(self._start(settings))
         try:
             yield lab
         finally:
             self._ended.append(self._ending.submit(own.close))
+
+    @contextmanager
+    def _start(self, settings: LabSettings) -> Generator[Lab]:
+        free = self._free_ports[settings.python]
+        port = free.pop() if free else find_port()
+        with running_lab(settings, self._new_folder(), port) as lab:
+            yield lab
+        free.append(port)
 
     def close(self) -> None:
         self._shared.close()

@@ -11,6 +11,8 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from random import sample
+from socket import AF_INET, SOCK_STREAM, socket
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -81,9 +83,19 @@ def _markdown(id: str, source: str) -> dict[str, Any]:
     return {"id": id, "cell_type": "markdown", "source": source, "metadata": {}}
 
 
+def find_port() -> int:
+    """Return a free port that no program is given by chance: the system gives higher ones to who asks for any."""
+    for port in sample(range(20_000, 32_000), k=100):
+        with socket(AF_INET, SOCK_STREAM) as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("No port is free.")
+
+
 @contextmanager
-def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
-    """Of the environment of this Python, with nothing of the user's. Raises: RuntimeError when it does not start."""
+def running_lab(settings: LabSettings, folder: Path, port: int = 0) -> Generator[Lab]:
+    """Of the environment of this Python, with nothing of the user's, at this port or at a free one. Raises:
+    RuntimeError when it does not start."""
     token = secrets.token_hex(16)
     root, log = folder / "root", folder / "lab.log"
     root.mkdir()
@@ -94,7 +106,7 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
     _write(chosen / "themes.jupyterlab-settings", {"theme": settings.theme})
     processes: list[subprocess.Popen[bytes]] = []
 
-    def start(port: int = 0) -> str:
+    def start(port: int) -> str:
         with log.open("ab") as output:
             process = subprocess.Popen(  # with our own options
                 [settings.python, "-m", settings.app, *_options(root, token, port), *settings.options],
@@ -112,7 +124,7 @@ def running_lab(settings: LabSettings, folder: Path) -> Generator[Lab]:
         start(urlsplit(url).port or 0)
 
     try:
-        url = start()
+        url = start(port)
         yield Lab(settings, url, token, root, log, restart)
     finally:
         for process in processes:
