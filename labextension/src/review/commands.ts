@@ -69,7 +69,8 @@ export function addReviewCommands(
     }
   };
   const listenForKeys = ({ node }: NotebookPanel): void => {
-    node.addEventListener('keydown', handleKey);
+    // Before a hunk keeps the key to itself.
+    node.addEventListener('keydown', handleKey, { capture: true });
   };
   tracker.forEach(listenForKeys);
   tracker.widgetAdded.connect((_, panel) => {

@@ -234,6 +234,10 @@ class OtherTextWidget extends WidgetType {
     node.addEventListener('focusin', event => {
       event.stopPropagation();
     });
+    // Otherwise Lab gives the focus to the active cell before the key presses the button, see `commands.ts`.
+    node.addEventListener('keydown', event => {
+      event.stopPropagation();
+    });
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', caption);
     const bar = document.createElement('div');
