@@ -95,7 +95,10 @@ class Model(BaseModel):
     """The base of all models. A model is frozen and uses camelCase on the wire. Unknown fields are ignored, because a
     newer peer may send more than we know."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    # The validators of a model are built when it is first used: most servers never use most models.
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod
