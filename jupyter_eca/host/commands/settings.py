@@ -11,7 +11,6 @@ from jupyter_eca.engine.chat.export import add_fence
 from jupyter_eca.host.chat.live_chat import Choice
 from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.host.commands.base import NativeCommand, find_outside_agent
-from jupyter_eca.host.doctor import report
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.protocol.command import CommandArgument
 from jupyter_eca.protocol.lifecycle import ChatConfig, ConfigUpdatedParams
@@ -60,6 +59,8 @@ async def config(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 async def doctor(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """Show what is set up and what is missing."""
+    from jupyter_eca.host.doctor import report  # imported here because it needs 1.3 MiB, and few users call it
+
     return CommandAnswer(await report(place.host.services, "in the process that serves this chat"))
 
 
