@@ -7,7 +7,6 @@ messages: `messages/` does. The SDK is imported in a thread on first use, becaus
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import os
 import time
@@ -21,6 +20,7 @@ from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
+from jupyter_eca.plugins.providers.connection.package_parts import import_parts
 from jupyter_eca.plugins.providers.connection.retry_after import parse_retry_after
 from jupyter_eca.plugins.providers.connection.sdk_clients import (
     CHECK_SECONDS,
@@ -56,6 +56,17 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 # The host of Anthropic's own server.
 _VENDOR_HOST = "api.anthropic.com"
+
+# The names of the SDK that are used here, each with the module that defines it. See `package_parts`.
+_SDK_PARTS = {
+    "APIConnectionError": "_exceptions",
+    "APIStatusError": "_exceptions",
+    "AnthropicError": "_exceptions",
+    "AsyncAnthropic": "_client",
+    "AsyncStream": "_streaming",
+    "DefaultAsyncHttpxClient": "_base_client",
+    "Timeout": "_client",
+}
 
 # Errors of the SDK for an event that is not JSON, or not UTF-8.
 _NO_EVENT = (json.JSONDecodeError, UnicodeDecodeError)
@@ -191,7 +202,7 @@ class AnthropicProvider:
 
     def _create_client(self, target: RequestTarget, time_limits: TimeLimits) -> AsyncAnthropic:
         """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
-        sdk = importlib.import_module("anthropic")
+        sdk: Any = import_parts("anthropic", _SDK_PARTS)
         redaction.install_log_filter()
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds

@@ -1,0 +1,91 @@
+"""Owns the import of single modules of a package whose `__init__` imports much more than is needed.
+
+`import anthropic` runs 3,200 modules, because the package also has the clients of clouds that most people never use.
+A request needs fewer. So only the modules of the names that we use are imported, and `__init__` runs as soon as
+somebody asks the package for any other name. For that the package gets a `__getattr__` (PEP 562). Others who import
+the package in this process notice no difference.
+
+It must not know what the package is for: a provider has the names.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec, module_from_spec
+from threading import RLock, get_ident
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.abc import Loader
+    from types import ModuleType
+
+# Held while modules are imported, so that a second thread does not take the unfinished package for a finished one.
+_importing = RLock()
+
+
+class _DeferredInit:
+    """The `__getattr__` and the `__dir__` of a package whose `__init__` has not run."""
+
+    def __init__(self, package: ModuleType, loader: Loader) -> None:
+        vars(package).update(__getattr__=self.get, __dir__=self.list_names)
+        self._package = package
+        self._loader = loader
+        self._has_run = False
+        self._lock = RLock()
+        self.importing_threads = {get_ident()}
+        """The threads that import modules of the package now, or run its `__init__`. A name that is missing for them is
+        that of a module, which they import next."""
+
+    def get(self, name: str) -> Any:
+        """Return what a name stands for, which the package does not have yet. Raises: AttributeError."""
+        if get_ident() not in self.importing_threads:
+            self._run_init()
+            if name in vars(self._package):
+                return vars(self._package)[name]
+        raise AttributeError(f"module {self._package.__name__!r} has no attribute {name!r}")
+
+    def list_names(self) -> list[str]:
+        """Return all names of the package, for `dir` and for completions in a cell."""
+        self._run_init()
+        return sorted(vars(self._package))
+
+    def _run_init(self) -> None:
+        """Run `__init__`, or wait until another thread has run it. If it raises an error, the next one who asks gets
+        the error, too."""
+        with self._lock:
+            if self._has_run:
+                return
+            self.importing_threads.add(get_ident())
+            try:
+                self._loader.exec_module(self._package)
+                self._has_run = True
+                for name, own in (("__getattr__", self.get), ("__dir__", self.list_names)):
+                    if vars(self._package)[name] == own:  # the package may have one itself
+                        del vars(self._package)[name]
+            finally:
+                self.importing_threads.discard(get_ident())
+
+
+def import_parts(name: str, parts: Mapping[str, str]) -> ModuleType:
+    """Return the package of this name, in which the names of `parts` can be used. Blocks: this can take a second.
+
+    `parts` has the module below the package for each name. A package is imported as usual if it does not have these
+    modules, and one that is imported already stays as it is. Raises: ImportError.
+    """
+    with _importing:
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is None or spec.loader is None:
+            return importlib.import_module(name)
+        package = module_from_spec(spec)
+        deferred = _DeferredInit(package, spec.loader)
+        sys.modules[name] = package
+        try:
+            for attribute, part in parts.items():
+                setattr(package, attribute, getattr(importlib.import_module(f"{name}.{part}"), attribute))
+        except (ImportError, AttributeError):  # another version of the package, whose modules have other names
+            pass
+        finally:
+            deferred.importing_threads.discard(get_ident())
+        return package
