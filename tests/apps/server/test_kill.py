@@ -17,7 +17,7 @@ from tests.apps.server.cells import PATIENCE
 from tests.support.editor_process import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 
@@ -59,6 +59,12 @@ async def hear(socket: WebSocketClientConnection) -> dict[str, Any]:
         message = await socket.read_message()
     assert message is not None
     return json.loads(message)
+
+
+async def until(socket: WebSocketClientConnection, is_wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    while not is_wanted(message := await hear(socket)):
+        pass
+    return message
 
 
 def text_of(message: dict[str, Any]) -> str:
