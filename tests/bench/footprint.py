@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.bench.figure import Figure, differences, list_of
 from tests.bench.page import page
-from tests.bench.processes import MIB, configure, cpu, jupyter_server, loopback
+from tests.bench.processes import MIB, configure, cpu_by_thread, jupyter_server, loopback
 
 if TYPE_CHECKING:
     import psutil
@@ -80,6 +80,7 @@ def _rss(process: psutil.Process) -> float:
 async def _idle(process: psutil.Process) -> float:
     """The seconds of CPU that a server at rest uses in a minute."""
     await asyncio.sleep(SETTLE)
-    before = cpu(process)
+    before = cpu_by_thread(process)
     await asyncio.sleep(SECONDS)
-    return (cpu(process) - before) * 60 / SECONDS
+    after = cpu_by_thread(process)  # without the threads that have ended, which had nothing to do
+    return sum(seconds - before.get(thread, 0) for thread, seconds in after.items()) * 60 / SECONDS

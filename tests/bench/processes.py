@@ -99,6 +99,16 @@ def cpu(process: psutil.Process) -> float:
     return times.user + times.system
 
 
+def cpu_by_thread(process: psutil.Process) -> dict[str, float]:
+    """Return the seconds that each thread of this process has computed, to the nanosecond: `cpu` counts in hundredths
+    of a second. A system that does not say this has one thread, the whole process."""
+    try:
+        threads = list(Path(f"/proc/{process.pid}/task").iterdir())
+        return {thread.name: int((thread / "schedstat").read_text().split()[0]) / 1e9 for thread in threads}
+    except OSError:  # no Linux, or a thread that ended now
+        return {"": cpu(process)}
+
+
 @contextmanager
 def jupyter_server(folder: Path, *, extension: bool = True) -> Generator[JupyterServer]:
     """With all other extensions of this environment as they are."""
