@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final
@@ -97,8 +98,18 @@ async def test_each_door_opens_for_a_token_of_the_user_that_may_use_the_server(
 )
 @pytest.mark.asyncio
 async def test_no_door_opens_for_anybody_else(gateway: RunningGateway, user: str | None, scope: str | None) -> None:
-    await asyncio.to_thread(gateway.hub.start_server, "ada")
     token = gateway.hub.make_token(user, *filter(None, (scope,))) if user else "0123456789abcdef"
+    await check_refusal(gateway, token)
+
+
+@pytest.mark.asyncio
+async def test_no_door_opens_for_a_token_that_has_expired(gateway: RunningGateway) -> None:
+    await check_refusal(gateway, await asyncio.to_thread(gateway.hub.make_expired_token, "ada"))
+
+
+async def check_refusal(gateway: RunningGateway, token: str) -> None:
+    """Check that no door of the server of ada opens for a token."""
+    await asyncio.to_thread(gateway.hub.start_server, "ada")
     assert [await greet(gateway, path, token, hello) for path, hello in (("ws", ECA_HELLO), ("ahp", AHP_HELLO))] == [
         403,
         403,
@@ -121,6 +132,20 @@ async def test_two_users_are_answered_at_once_each_by_a_model_of_their_own_and_a
     assert asked == {"/v1/messages", "/v1/responses"}
     with pytest.raises(urllib.error.HTTPError, match=r"40[34]"):
         gateway.hub.make_token("eve")
+
+
+@pytest.mark.asyncio
+async def test_the_doors_leave_no_warning_in_the_logs(gateway: RunningGateway) -> None:
+    await asyncio.to_thread(gateway.hub.start_server, "ada")
+    log = gateway.hub.folder / "hub.log"  # the servers of the users write to it, too
+    before = len(log.read_bytes())
+    token = gateway.hub.make_token("ada")
+    for path, hello in (("ws", ECA_HELLO), ("ahp", AHP_HELLO)):
+        assert isinstance(await greet(gateway, path, token, hello), dict)
+    assert "Hello" in join_texts(await ask_in_server(gateway, "ada"))
+    written = log.read_bytes()[before:].decode()
+    assert "/user/ada/eca/ws" in written
+    assert [line for line in written.splitlines() if re.match(r"\[[WE] ", line) or "websocket_ping" in line] == []
 
 
 @pytest.mark.asyncio

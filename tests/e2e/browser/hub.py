@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
@@ -163,10 +164,35 @@ class Hub:
         server = self._ask("GET", f"users/{user}")["servers"].get("")
         return server is not None and bool(server["ready"])
 
+    def find_server(self) -> psutil.Process:
+        """Return the process of the user's server."""
+        (server,) = (
+            process
+            for process in psutil.process_iter()
+            if "jupyterhub-singleuser" in " ".join(process.cmdline())
+            and process.environ().get("HOME") == str(self.home)
+        )
+        return server
+
     def make_token(self, user: str, *scopes: str) -> str:
         """Return a new token of a user; without scopes it has all of the user's."""
         token: str = self._ask("POST", f"users/{user}/tokens", {"scopes": scopes} if scopes else {})["token"]
         return token
+
+    def make_expired_token(self, user: str) -> str:
+        """Return a token of a user that the hub no longer accepts."""
+        token: str = self._ask("POST", f"users/{user}/tokens", {"expires_in": 1})["token"]
+        wait_until(lambda: not self._accepts(token), START_SECONDS)
+        return token
+
+    def _accepts(self, token: str) -> bool:
+        request = urllib.request.Request(f"{self.url}hub/api/user", headers={"Authorization": f"token {token}"})  # noqa: S310  # our own hub's address
+        try:
+            with urllib.request.urlopen(request, timeout=30):  # noqa: S310  # the same
+                return True
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code != HTTPStatus.FORBIDDEN
 
     def _has_ended(self) -> bool:
         return self._hub is None or self._hub.poll() is not None

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 from playwright.sync_api import expect
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
+from tests.apps.hub.gateway_parts import install_proxy
 from tests.apps.server.test_websocket import START, reply, until_method
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.hub import PASSWORD, START_SECONDS, USER, running_hub, wait_until
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from tests.e2e.browser.hub import Hub
 
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
-
-PROXY = "configurable-http-proxy@5"
 
 # Longer than the idle time after which the hub ends a server.
 WORK = "sleep 60; touch done"
@@ -63,9 +60,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("proxy")
-    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), PROXY], check=True)  # noqa: S607  # npm as it is found
-    return folder / "node_modules" / ".bin" / "configurable-http-proxy"
+    return install_proxy(tmp_path_factory.mktemp("proxy"))
 
 
 @pytest.fixture
@@ -202,9 +197,7 @@ async def approve_what_waits(address: str, token: str) -> list[str]:
 
 def read_own_token(hub: Hub) -> str:
     """The token of the user's server, which each of its kernels can read."""
-    servers = [p for p in psutil.process_iter() if "jupyterhub-singleuser" in " ".join(p.cmdline())]
-    (server,) = (server for server in servers if server.environ().get("HOME") == str(hub.home))
-    return server.environ()["JUPYTERHUB_API_TOKEN"]
+    return hub.find_server().environ()["JUPYTERHUB_API_TOKEN"]
 
 
 def test_code_with_the_token_of_the_server_approves_nothing_and_the_user_does(page: Page, hub: Hub) -> None:
