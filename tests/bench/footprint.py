@@ -43,20 +43,20 @@ async def figures() -> list[Figure]:
                 folder = Path(name)
                 configure(folder, url)
                 with jupyter_server(folder, extension=False) as server:
-                    plain_used.append(await _idle(server.process))
+                    plain_used.append(await measure_minute_at_rest(server.process))
                     plain.append(_rss(server.process))
             with TemporaryDirectory() as name:
                 folder = Path(name)
                 configure(folder, url)
                 with jupyter_server(folder) as server:
-                    used.append(await _idle(server.process))
+                    used.append(await measure_minute_at_rest(server.process))
                     idle.append(_rss(server.process))
                 with jupyter_server(folder) as server:
                     began, before = monotonic(), server.cpu
                     async with page(server.port) as client:
                         ready.append(monotonic() - began)
                         ready_used.append(server.cpu - before)
-                        used_connected.append(await _idle(server.process))
+                        used_connected.append(await measure_minute_at_rest(server.process))
                         connected.append(_rss(server.process))
                         await client.ask("hello")
                         await asyncio.sleep(SETTLE)
@@ -77,8 +77,8 @@ def _rss(process: psutil.Process) -> float:
     return process.memory_info().rss / MIB
 
 
-async def _idle(process: psutil.Process) -> float:
-    """The seconds of CPU that a server at rest uses in a minute."""
+async def measure_minute_at_rest(process: psutil.Process) -> float:
+    """Return the seconds of CPU that a server at rest uses in a minute."""
     await asyncio.sleep(SETTLE)
     before = cpu_by_thread(process)
     await asyncio.sleep(SECONDS)

@@ -64,9 +64,15 @@ class Page:
 
 @asynccontextmanager
 async def page(port: int) -> AsyncGenerator[Page]:
+    """The page of a server that was started with the token `secret`. See `page_at`."""
+    async with page_at(f"ws://127.0.0.1:{port}/eca/ws?token=secret") as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def page_at(address: str, **headers: str) -> AsyncGenerator[Page]:
     """Once the server has told its models: looking for them is not part of an answer."""
-    address = f"ws://127.0.0.1:{port}/eca/ws?token=secret"
-    async with connect(address, max_size=None, open_timeout=PATIENCE) as socket:
+    async with connect(address, max_size=None, open_timeout=PATIENCE, additional_headers=headers) as socket:
         opened = Page(socket)
         await opened.send("initialize", {"capabilities": {"codeAssistant": {"chat": True}}}, id="open")
         await opened.until('"id":"open"')
