@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_eca.plugins.providers.scripted import Script
+from tests.support.anthropic_server import Fault, LoopbackAnthropic
+
 ROOT = Path(__file__).parents[3]
 
 IMPORTED = """
@@ -24,8 +27,37 @@ client = clients[0]
 """
 
 
-def run(code: str) -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, check=True, timeout=60)
+ASKED = """
+import asyncio, sys
+from jupyter_eca.config import ProviderConfig
+from jupyter_eca.engine.model.delta import TextDelta
+from jupyter_eca.errors import ProviderError
+from jupyter_eca.plugins.providers import anthropic as provider
+from tests.plugins.providers.ask import asking
+
+settings = ProviderConfig.model_validate({"url": sys.argv[1], "key": "a-key"})
+
+async def ask():
+    try:
+        deltas = [delta async for delta in provider.PROVIDER.stream("m", asking("hi", model="anthropic/m"), settings)]
+    except ProviderError as error:
+        return error.kind.value
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+
+print(asyncio.run(ask()), "anthropic.resources" in sys.modules)
+"""
+
+
+def run(code: str, *arguments: str) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize(("fault", "outcome"), [(None, "Good day."), (Fault(401, "no"), "auth")])
+def test_an_answer_and_an_error_come_without_the_rest_of_the_package(fault: Fault | None, outcome: str) -> None:
+    rules = [{"message": "", "reply": [{"text": "Good day."}]}]
+    with LoopbackAnthropic(Script.model_validate({"rules": rules}), [fault]) as server:
+        assert run(ASKED, server.url) == f"{outcome} False"
 
 
 def test_two_clients_are_made_at_once_without_the_clients_of_the_clouds() -> None:
@@ -39,6 +71,7 @@ assert all(type(client).__name__ == "AsyncAnthropic" for client in clients), cli
 @pytest.mark.parametrize(
     "use",
     [
+        "assert {*dir(anthropic)} >= set(anthropic.__all__) and dir(anthropic) == sorted(vars(anthropic))",
         "assert all(hasattr(anthropic, name) for name in anthropic.__all__) and client.messages.create",
         "from anthropic import *; assert isinstance(client, AsyncAnthropic) and Anthropic",
         "assert anthropic.resources.messages.Messages and anthropic.lib.vertex and anthropic.types.Message",
