@@ -7,6 +7,7 @@ for MCP servers.
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 SERVER_TOKENS: Final = frozenset(
@@ -15,6 +16,18 @@ SERVER_TOKENS: Final = frozenset(
 """Variables with tokens. A program that reads one of them could use Jupyter, or one of our servers, as the user."""
 
 
+# A word of a name that says that the variable has a key or a password: `OPENAI_API_KEY`, `HF_TOKEN`, `PGPASSWORD`. The
+# names that users choose for the keys of providers have such a word, too.
+_SECRET_WORD: Final = re.compile(
+    r"(?:^|_)(?:KEY|APIKEY|ACCESS_KEY_ID|TOKEN|PAT|SECRET|PASS|PASSPHRASE|CREDENTIALS?)(?:_|$)|PASSWORD|PASSWD", re.I
+)
+
+
 def inherit_environment() -> dict[str, str]:
     """Return our environment without the tokens of Jupyter and of our own servers."""
     return {name: value for name, value in os.environ.items() if name not in SERVER_TOKENS}
+
+
+def drop_secrets(environment: dict[str, str]) -> dict[str, str]:
+    """Return variables without those whose name says that they have a key or a password."""
+    return {name: value for name, value in environment.items() if not _SECRET_WORD.search(name)}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.environment import drop_secrets, inherit_environment
 from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
 
@@ -120,6 +120,8 @@ async def start(
     Raises: ToolError when the command cannot be started.
     """
     environment = inherit_environment()  # a model can read it, so it must not contain tokens of servers
+    if sandbox:
+        environment = drop_secrets(environment)  # nobody may have been asked about this command
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)

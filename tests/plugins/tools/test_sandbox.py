@@ -155,6 +155,16 @@ async def test_a_command_reads_no_keys_and_nothing_of_other_programs(
     assert not any(word in result.text for word in ("the key", "the secret", "the value"))
 
 
+async def test_a_command_sees_no_key_of_the_environment(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ANTHROPIC_API_KEY", "MY_LAB_KEY", "HF_TOKEN", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")
+    for name in names:
+        monkeypatch.setenv(name, "top-secret")
+    monkeypatch.setenv("KEYBOARD", "kept")
+    shown = (await run(workspace, "env; cat /proc/*/environ")).text
+    assert "KEYBOARD=kept" in shown
+    assert "top-secret" not in shown
+
+
 async def test_a_command_has_the_network_only_if_the_user_allows_it(workspace: Path, listener: int) -> None:
     connect = f"exec 3<>/dev/tcp/127.0.0.1/{listener} && echo connected"
     line = f"bash -c '{connect}'"
