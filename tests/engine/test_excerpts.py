@@ -17,8 +17,8 @@ First the keys are sorted. Then the *Outer* merge keeps rows of both tables! Not
 @pytest.mark.parametrize(
     ("query", "excerpt"),
     [
-        ("outer", "Then the *Outer* merge keeps rows of both tables!"),
-        ("MERGE rows", "Then the *Outer* merge keeps rows of both tables!"),
+        ("outer", "Then the Outer merge keeps rows of both tables!"),
+        ("MERGE rows", "Then the Outer merge keeps rows of both tables!"),
         ("erg", "The merge"),
         ("grösse", "Größe is a column"),
         ("nothing columns", None),
@@ -40,3 +40,19 @@ def test_a_long_sentence_is_cut_around_the_first_word() -> None:
 
 def test_a_chinese_sentence_ends_without_a_space() -> None:
     assert find_excerpt("先排序。再合并数据。完成。", ["合并"]) == "再合并数据。"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "excerpt"),
+    [
+        (
+            "The **second merge** drops `rows` of [the table](https://a.b/t).",
+            "merge",
+            "The second merge drops rows of the table.",
+        ),
+        ("See [the table](https://a.b/t).", "a.b", "See [the table](https://a.b/t)."),
+        ("Call `__init__` with a_b_c and 2*3*4.", "call", "Call __init__ with a_b_c and 2*3*4."),
+    ],
+)
+def test_the_excerpt_has_no_marks_of_markdown(text: str, query: str, excerpt: str) -> None:
+    assert find_excerpt(text, split_query(query)) == excerpt

@@ -18,6 +18,12 @@ _SENTENCE_END: Final = re.compile(r"\n+|(?<=[.!?…])\s+|(?<=[。\uff01\uff1f])"
 # Marks of Markdown at the beginning of a line: a heading, a list, a quote, a table or a fence.
 _MARKS: Final = re.compile(r"^(?:[#>*+|-]+\s+|\d+\.\s+|`{3,}\w*)+")
 
+# Marks of Markdown around words: strong text, emphasis, code and links. The group is the text between them. A name such
+# as `__init__` or `a_b_c` and a product `2*3*4` have no marks.
+_SPAN_MARKS: Final = re.compile(
+    r"(?<![\w*])\*{1,3}(?=[^\s*])(.+?)(?<=[^\s*])\*{1,3}(?![\w*])|`+([^`]+)`+|!?\[([^\]]+)\]\([^()\s]*\)"
+)
+
 # This fits on two lines of a narrow panel.
 MAX_EXCERPT_CHARS: Final = 140
 
@@ -35,7 +41,16 @@ def find_excerpt(text: str, words: Sequence[str]) -> str | None:
         return None
     sentences = [_MARKS.sub("", sentence.strip()) for sentence in _SENTENCE_END.split(text)]
     best = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in words))
-    return _cut(" ".join(best.split()), words)
+    line = " ".join(best.split())
+    plain = _remove_span_marks(line)
+    # The user may have searched for the address of a link, or for the marks themselves.
+    has_all = all(word in plain.casefold() for word in words if word in line.casefold())
+    return _cut(plain if has_all else line, words)
+
+
+def _remove_span_marks(line: str) -> str:
+    """Return a line without the marks of Markdown around words."""
+    return _SPAN_MARKS.sub(lambda match: next(filter(None, match.groups()), ""), line)
 
 
 def _cut(sentence: str, words: Sequence[str]) -> str:
