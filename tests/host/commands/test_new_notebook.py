@@ -33,6 +33,8 @@ async def test_the_model_is_told_to_show_an_outline_of_the_notebook_that_the_use
         text = await replacement(table.host, "/notebook sales by {{region}}, from sales.csv")
         assert text.endswith("What the notebook is for: sales by {{region}}, from sales.csv")
         assert said(await answer(await table.client(), "/notebook sales by region")) == "1. Load the data"
+        (row,) = await table.host.chats.list_rows()
+        assert row.title == "sales by region"
 
 
 async def test_without_a_description_the_model_is_not_asked(tmp_path: Path) -> None:
