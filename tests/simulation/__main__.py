@@ -22,10 +22,10 @@ def replay(seed: int) -> bool:
     try:
         conversation.run()
     except Exception:  # noqa: BLE001  # whatever breaks is what is looked for
-        print("\n".join(conversation.trace))
+        print(conversation.describe())
         traceback.print_exc()
         return False
-    print("\n".join(conversation.trace))
+    print(conversation.describe())
     return True
 
 

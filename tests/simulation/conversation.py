@@ -95,8 +95,8 @@ class Conversation:
         self.state = ChatState("chat")
         self.record = Record()
         self.disk = Disk()
-        self.trace: list[str] = []
-        """What has happened, a line each, for whoever replays the seed."""
+        self.trace: list[tuple[TurnStatus, Input | None]] = []
+        """What has happened, for whoever replays the seed: the status and the input; None for a kill."""
         self._now = 1_000
         self._count = 0
         # The work that the host has begun: everything that still has a result to give.
@@ -119,6 +119,10 @@ class Conversation:
             self._check_rest()
         self.come_to_rest()
 
+    def describe(self) -> str:
+        """Return what has happened, a line each."""
+        return "\n".join(f"{status}: {input or 'killed'}" for status, input in self.trace)
+
     def come_to_rest(self) -> None:
         """A stop, and the end of what runs, ends the turn. Then everything agrees with what is stored."""
         if self.state.status is not TurnStatus.IDLE:
@@ -140,7 +144,7 @@ class Conversation:
         An input that is not `late` is the result of work under way, or fits the status: the engine must take it.
         """
         self._now += 7
-        self.trace.append(f"{self.state.status}: {input}")
+        self.trace.append((self.state.status, input))
         before = self.state
         try:
             after, events, effects = step(before, input)
@@ -433,7 +437,7 @@ class Conversation:
 
     def crash(self) -> None:
         """The process is killed, and another one goes on with what was stored."""
-        self.trace.append(f"{self.state.status}: killed")
+        self.trace.append((self.state.status, None))
         self._work, self._late, self._questions = [], [], []
         self.disk.die()
         events = self.disk.read()

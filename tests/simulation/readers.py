@@ -83,5 +83,6 @@ READERS = (show_cells, show_session, show_editor, show_script)
 
 def assert_same_on_all_screens(live: Sequence[Event], stored: Sequence[Event]) -> None:
     """A client that was there from the beginning and one that has just come show the same, in every front."""
+    merged = merge_pieces(stored)
     for show in READERS:
-        assert show(live) == show(merge_pieces(stored)), show.__name__
+        assert show(live) == show(merged), show.__name__
