@@ -10,11 +10,12 @@ import logging
 import pkgutil
 import sys
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.metadata import EntryPoint, EntryPoints
 
 _log = logging.getLogger(__name__)
 
@@ -39,15 +40,15 @@ def find(kind: str, constant: str, check: Callable[[Any], None] | None = None) -
     """
     package = importlib.import_module(f"jupyter_eca.{_FOLDERS.get(kind, kind)}")
     found: dict[str, Any] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name != "base":  # `base` has the interface of the plugs
-            imported = importlib.import_module(f"{package.__name__}.{module.name}")
+    for name in _list_modules(tuple(package.__path__)):
+        if name != "base":  # `base` has the interface of the plugs
+            imported = importlib.import_module(f"{package.__name__}.{name}")
             if hasattr(imported, constant):
                 plug = getattr(imported, constant)
                 if check is not None:
                     check(plug)
-                found[module.name] = plug
-    for entry in _list_entry_points(tuple(sys.path)).select(group=f"jupyter_eca.{kind}"):
+                found[name] = plug
+    for entry in _group_entry_points(tuple(sys.path)).get(f"jupyter_eca.{kind}", ()):
         try:
             plug = entry.load()
             if check is not None:
@@ -76,8 +77,16 @@ def _warn_of_replacement(kind: str, name: str, value: str) -> None:
     _log.warning("the %s plug %s is replaced by %s, which has the same name", kind, name, value)
 
 
+@cache
+def _list_modules(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the modules of a package of ours. Its folders do not change while it runs."""
+    return tuple(module.name for module in pkgutil.iter_modules(path))
+
+
 @lru_cache(maxsize=1)
-def _list_entry_points(_path: tuple[str, ...]) -> EntryPoints:
-    """Return all entry points. They are cached until `sys.path` (`_path`) changes, because this takes 30 ms in a
-    Jupyter environment, and is needed for each kind of plug."""
-    return cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type
+def _group_entry_points(_path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of plugs, by group. They are cached until `sys.path` (`_path`) changes, because this
+    takes 30 ms in a Jupyter environment, and is needed for each kind of plug."""
+    points = cast("EntryPoints", entry_points())  # typeshed gives this Python's deprecated type
+    groups = [group for group in points.groups if group.startswith("jupyter_eca.")]
+    return {group: tuple(points.select(group=group)) for group in groups}
