@@ -14,7 +14,7 @@ import pytest
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request, Result
 from tests.mcp_client.house import raw, sdk
 from tests.plugins.test_loader import install
-from tests.support.editor_process import Editor, editor, environment
+from tests.support.editor_process import PATIENCE, Editor, editor, environment
 from tests.support.host_and_client import settings
 from tests.support.processes import have_ended
 from tests.support.samples import sample
@@ -118,7 +118,7 @@ async def test_shutdown_and_exit_end_the_process_with_status_0(workspace: Path) 
         await at.initialize(workspace)
         assert await at.request(2, "shutdown", None) is None
         await at.send(Notification("exit", None))
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 0
 
 
 @pytest.mark.parametrize("end", sample(["signal", "exit"], every=2))
@@ -143,7 +143,7 @@ async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path
             assert await at.request(2, "shutdown", None) is None
             assert not psutil.pid_exists(running[0]), "tool servers end before the reply, as the seed draws it"
             await at.send(Notification("exit", None))
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 0
         assert have_ended(*running)
 
 
@@ -154,7 +154,7 @@ async def test_the_end_of_stdin_ends_the_process_with_status_0(workspace: Path) 
         await at.content("text", text="word ")
         assert at.process.stdin is not None
         at.process.stdin.close()
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 0
 
 
 async def test_the_end_of_the_editor_ends_the_process_with_status_0(workspace: Path) -> None:
@@ -162,7 +162,7 @@ async def test_the_end_of_the_editor_ends_the_process_with_status_0(workspace: P
     await gone.wait()
     async with editor(workspace) as at:
         await at.send(Request(1, "initialize", {"processId": gone.pid, "workspaceFolders": []}))
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 0
 
 
 async def test_an_editor_that_ends_later_takes_the_process_with_it(workspace: Path) -> None:
@@ -174,7 +174,7 @@ async def test_an_editor_that_ends_later_takes_the_process_with_it(workspace: Pa
         await ask(at, "you")
         await at.content("progress", state="finished")
         await parent.communicate(b"\n")
-        assert await asyncio.wait_for(at.process.wait(), 20) == 0
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 0
 
 
 @pytest.mark.parametrize("nobody", [None, 0, -1])
@@ -256,7 +256,7 @@ async def test_a_frame_without_a_good_length_is_answered_and_ends_the_process_wi
         assert "the header needs a Content-Length" in message.message
         assert at.process.stderr is not None
         said = (await at.process.stderr.read()).decode()
-        assert await asyncio.wait_for(at.process.wait(), 20) == 1
+        assert await asyncio.wait_for(at.process.wait(), PATIENCE) == 1
     assert message.message in said
 
 
