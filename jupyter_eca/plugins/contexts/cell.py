@@ -31,9 +31,11 @@ class CellPlug:
     kind = "cell"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
-        """Offer the active cell first, the others in their order."""
+        """Offer the active cell first, the others in their order. A cell without a text is offered only when the user
+        types its number."""
         seen = await surroundings.recent_looks.read_notebooks(surroundings)
-        cells = {f"cell:{cell.number}": cell for cell in sorted(seen.cells, key=lambda cell: cell.id != seen.active)}
+        ordered = sorted(seen.cells, key=lambda cell: cell.id != seen.active)
+        cells = {f"cell:{cell.number}": cell for cell in ordered if cell.first_line or query}
         found = find_best(cells, query, MAX_OFFERED)
         found += [cell for cell in cells.values() if query.lower() in cell.first_line.lower() and cell not in found]
         return [

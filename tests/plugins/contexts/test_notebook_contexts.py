@@ -251,6 +251,12 @@ async def test_cells_are_offered_by_number_and_first_line_the_error_before_them(
         }
 
 
+async def test_an_empty_cell_is_offered_only_by_its_number(tmp_path: Path) -> None:
+    async with room(tmp_path, (*cells(), code("none", " \n"))) as there:
+        assert "cell:6" not in labels(await there.offered(""))
+        assert "cell:6" in labels(await there.offered("cell:6"))
+
+
 async def test_an_error_that_something_ran_after_is_not_put_first(tmp_path: Path) -> None:
     async with room(tmp_path, (*cells(), code("fine", "fine()", count=8))) as there:
         found = labels(await there.offered(""))
