@@ -36,12 +36,6 @@ export function RuleTrial({ onTry }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [result, setResult] = React.useState<ApprovalsTryResult>();
   const [error, setError] = React.useState('');
-  const end = React.useRef<HTMLDivElement>(null);
-  React.useEffect(() => {
-    if (result !== undefined) {
-      end.current?.scrollIntoView({ block: 'nearest' });
-    }
-  }, [result]);
   const tryRule = async (): Promise<void> => {
     try {
       setResult(await onTry?.());
@@ -53,7 +47,7 @@ export function RuleTrial({ onTry }: Props): React.ReactElement {
   return (
     <>
       <div className="eca-Card-actions">
-        <button type="button" className="eca-Button" disabled={onTry === undefined} onClick={() => void tryRule()}>
+        <button type="button" className="eca-Button" disabled={!onTry} onClick={() => void tryRule()}>
           {trans.__('Try it on recent calls')}
         </button>
       </div>
@@ -62,10 +56,14 @@ export function RuleTrial({ onTry }: Props): React.ReactElement {
           <TextWithCode text={error} />
         </p>
       )}
-      {error === '' && result !== undefined && <TriedCalls result={result} />}
-      <div ref={end} />
+      {error === '' && result && <TriedCalls result={result} />}
     </>
   );
+}
+
+/** Scroll to an element that has come. It is the same function at each drawing, so that React calls it only once. */
+function scrollIntoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: 'nearest' });
 }
 
 /** Draws what the rule would do with each call, and what has happened to it. */
@@ -96,7 +94,7 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
           calls.length
         )}
       </p>
-      <table className="eca-RuleTrial">
+      <table className="eca-RuleTrial" ref={scrollIntoView}>
         <thead>
           <tr>
             <th scope="col">{trans.__('Call')}</th>
@@ -112,7 +110,7 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
               </th>
               <td>
                 {decisions[decision]}
-                {cause !== undefined && (
+                {cause && (
                   <span className="eca-Note">
                     {explainDecision(
                       { cause, asked: decision === 'ask', ...(decision === 'deny' && { reason: 'user-config' }) },
@@ -124,7 +122,7 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
               <td>
                 {pasts[happened]}
                 <time className="eca-Note" dateTime={new Date(at).toISOString()}>
-                  {new Date(at).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}
+                  {new Date(at).toLocaleString()}
                 </time>
               </td>
             </tr>
