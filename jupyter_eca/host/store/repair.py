@@ -172,7 +172,16 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
     except sqlite3.Error as error:
         _log.warning("the table %s could not be read: %s", table, error)
         return False
-    return not rows.failures
+    return not rows.failures and _is_sound(source, table)
+
+
+def _is_sound(db: sqlite3.Connection, table: str) -> bool:
+    """Return whether the rows of a table are those of its indexes. A damage can take rows away so that SQLite reads the
+    others without an error."""
+    try:
+        return db.execute(f"PRAGMA integrity_check({table})").fetchone() == ("ok",)
+    except sqlite3.Error:
+        return False
 
 
 class _RowReader:
