@@ -112,7 +112,8 @@ class RuleTrials:
         tool = self._services.toolbox.get(call.content.name, row.id)
         if tool is None or tool.spec.server != call.content.server:
             return None
-        return resolved.get_agent(row.agent or "").drop_disabled_parts(replace(tool.spec, only_reads=tool.only_reads))
+        spec = replace(tool.spec, read_only_hint=tool.only_reads)
+        return resolved.get_agent(row.agent or "").drop_disabled_parts(spec)
 
     async def _try(
         self,

@@ -263,8 +263,10 @@ def writes(jp_http_port: int, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     write = IOStream.write
 
     def note(stream: IOStream, data: Any) -> Any:
-        if stream.socket.getpeername()[1] != jp_http_port:  # else it is the client's side
-            found.append(bool(stream.socket.getsockopt(IPPROTO_TCP, TCP_NODELAY)))
+        connection = stream.socket
+        assert connection is not None
+        if connection.getpeername()[1] != jp_http_port:  # else it is the client's side
+            found.append(bool(connection.getsockopt(IPPROTO_TCP, TCP_NODELAY)))
         return write(stream, data)
 
     monkeypatch.setattr(IOStream, "write", note)
