@@ -55,6 +55,7 @@ def find_limits(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] | None:
     For a file of a project, these are the folders of the workspace. None for one of the user's own files, which may be
     a link to any place.
     """
+    roots = tuple(roots)
     within = tuple(root.resolve() for root in roots)
     return within if any(path.is_relative_to(root) for root in (*within, *roots)) else None
 

@@ -78,9 +78,13 @@ class KnownLists:
             # Another of our processes may write the same file. A reader gets one of the two versions, and never a
             # mixture.
             descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=".new")
-            with os.fdopen(descriptor, "wb") as opened:
-                opened.write(data)
-            Path(new).replace(self._find_file(name, settings))
+            try:
+                with os.fdopen(descriptor, "wb") as opened:
+                    opened.write(data)
+                Path(new).replace(self._find_file(name, settings))
+            except OSError:
+                Path(new).unlink(missing_ok=True)
+                raise
         except (OSError, ValueError) as error:  # a server may send text that cannot be encoded
             _log.debug("the lists of the server %r cannot be kept: %s", name, error)
 
