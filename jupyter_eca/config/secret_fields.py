@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Objects in which the user chooses the names, such as headers. A value in them is a secret only if its name says so.
-_NAMED = frozenset({"extra_headers", "env", "headers", "variables"})
+_USER_NAMED_FIELDS = frozenset({"extra_headers", "env", "headers", "variables"})
 
 
 def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
@@ -38,15 +38,17 @@ def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def register_secrets(settings: BaseModel) -> None:
-    """Register all secrets of the settings for redaction."""
+    """Register all secrets of the settings (a `Config`, or a part such as one provider) for redaction."""
     for path, secret in iter_secrets("", settings):
-        above, _, name = path.rpartition(".")
-        if above.rpartition(".")[2] in _NAMED:
+        parent, _, name = path.rpartition(".")
+        if parent.rpartition(".")[2] in _USER_NAMED_FIELDS:
+            # A value that looks like a random string is a secret too, except in `variables`.
             redaction.register_named_secret(name, secret, opaque=not path.startswith("variables."))
         else:
             redaction.register_secret(secret)
     if isinstance(settings, ProviderConfig):
         redaction.register_url_secrets(settings.url or "")
     if isinstance(settings, Config) and settings.store.url is not None:
-        # Not the user and the other parts of the address, which would be hidden in all texts.
+        # Only the passwords are registered. The user name and the other parts of the address would be hidden in all
+        # texts.
         redaction.register_secret(*settings.store.list_passwords())

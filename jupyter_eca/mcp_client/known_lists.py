@@ -1,7 +1,8 @@
 """Keeps on disk what each server offered when it last ran. So a model gets the tools of a server while the server is
 still starting, which may take seconds.
 
-One file holds the lists of one server. Its name is a digest of the settings that choose the program or the address,
+One file holds the lists of one server: its tools, prompts and resources (`ServerLists`).
+The file's name is a digest of the settings that choose the program or the address,
 without secrets: with other settings it counts as another server. Secrets were removed from the lists before they come
 here (`connection.py`). A call waits until the server runs, and `plugins/tools/configured/mcp_tool.py` refuses it if
 the tool has changed.
@@ -40,7 +41,7 @@ _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class KnownLists:
-    """The lists of all servers that have run. All methods do their work on the disk at once: call them in a thread."""
+    """The lists of all servers that have run. All methods block, because they use the disk: call them in a thread."""
 
     folder: Path
     """The folder of the files. It is made when it is first needed, and only the user can read it."""
@@ -56,7 +57,7 @@ class KnownLists:
             if file.stat().st_size > _MAX_BYTES:
                 return None
             lists = TypeAdapter(ServerLists).validate_json(file.read_bytes())
-            os.utime(file)
+            os.utime(file)  # marks it as used, for `delete_unused`
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:

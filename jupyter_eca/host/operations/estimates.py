@@ -90,7 +90,8 @@ class Estimates:
 
     async def estimate(self, prompt: Prompt) -> Estimate:
         """Return a rough estimate of a prompt, while the user types it."""
-        # A message that is answered without the model costs nothing.
+        # A command that is answered without the model adds nothing to the request, so it counts as an
+        # empty message.
         if prompt.message.startswith("/") and await self._commands.answers_without_model(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)

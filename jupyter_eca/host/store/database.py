@@ -21,7 +21,7 @@ class Database(Protocol):
     """The database of one store. All methods block, and run on the thread of the store."""
 
     errors: tuple[type[Exception], ...]
-    """The errors of all its operations."""
+    """The types of the exceptions that its operations raise."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Database(Protocol):
 
     @property
     def owner(self) -> str:
-        """What marks the chats in which this process answers, see `store.is_alive`."""
+        """The mark of this process on the chats in which it answers, see `store.is_alive`."""
         ...
 
     @property
@@ -70,11 +70,13 @@ class Database(Protocol):
         ...
 
     def was_committed(self, transaction: str) -> bool:
-        """Return whether the transaction of an `UnknownCommit` was committed. Raises: one of `errors`."""
+        """Return whether a transaction was committed. `transaction` is that of an `UnknownCommit`.
+        Raises: one of `errors`."""
         ...
 
     def is_damaged(self, error: Exception) -> bool:
-        """Return whether an error comes from damage. Some errors have other reasons too: then all is read."""
+        """Return whether an error comes from damage. If the error alone does not tell, the whole
+        database is read."""
         ...
 
     def has_damage(self) -> bool:
@@ -87,7 +89,7 @@ class Database(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return what the database is, and what cannot be done with it, for `doctor`."""
+        """Return what the database is, and what cannot be done with it, for the command `doctor`."""
         ...
 
     def set_patience(self, seconds: float) -> None:

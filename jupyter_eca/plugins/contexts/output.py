@@ -1,4 +1,4 @@
-"""The context of the outputs of one cell of the live notebook. `cell` has its source too."""
+"""The context of the outputs of one cell of the live notebook. The module `cell` gives the source of the cell too."""
 
 from __future__ import annotations
 

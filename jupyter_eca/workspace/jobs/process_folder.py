@@ -27,6 +27,7 @@ def make_process_folder() -> Path:
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
+        # A folder of another user must not be used.
         if hasattr(os, "getuid") and folder.lstat().st_uid != os.getuid():
             raise
     return folder
@@ -35,8 +36,10 @@ def make_process_folder() -> Path:
 @cache
 def _choose_folder() -> Path:
     """Return the path of the folder, which need not exist yet, and arrange that it is deleted when the process ends."""
+    # If this process is killed, the next start finds the record and deletes the folder.
     record = ProcessRecord.open("its temporary files")
-    # The record must know the folder before there is one. Nobody else can guess its name.
+    # The record must know the folder before the folder is made. The mark is random, so no other user can
+    # make a folder with this name first.
     folder = Path(tempfile.gettempdir()).resolve() / f"{_PREFIX}{record.mark}"
     record.note_folder(folder)
     atexit.register(_delete, folder, record)

@@ -33,7 +33,7 @@ _POSIX_SHELLS: Final = ("bash", "zsh", "dash", "ksh", "mksh", "sh", "ash")
 _PLAIN_OUTPUT: Final = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 # Bytes of output that are buffered until somebody reads them.
-_LIMIT: Final = 65_536
+_BUFFER_BYTES: Final = 65_536
 
 # Seconds to wait until the pipes close after the last process has ended.
 _DRAIN_SECONDS: Final = 1.0
@@ -44,7 +44,7 @@ class _Protocol(SubprocessStreamProtocol):
     also waits until the pipes close, and a background process keeps them open."""
 
     def __init__(self) -> None:
-        super().__init__(limit=_LIMIT, loop=asyncio.get_running_loop())
+        super().__init__(limit=_BUFFER_BYTES, loop=asyncio.get_running_loop())
         self.exited = asyncio.Event()
 
     def process_exited(self) -> None:
@@ -64,6 +64,7 @@ class ShellProcess:
     """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
     _record: ProcessRecord
+    """Its mark is in the environment of the process and of all that it starts. `kill` finds them by it."""
 
     @property
     def code(self) -> int | None:
@@ -121,7 +122,7 @@ async def start(
     """
     environment = inherit_environment()  # a model can read it, so it must not contain tokens of servers
     if sandbox:
-        environment = drop_secrets(environment)  # nobody may have been asked about this command
+        environment = drop_secrets(environment)  # it may run without the approval of the user
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)

@@ -1,7 +1,7 @@
 /**
  * Numbers the changes of the outputs of cells, and chooses which outputs an answer to the server has. The outputs of a
- * notebook may have many megabytes, and the server reads notebooks often. So it is only sent outputs that it does not
- * have, and no more at once than one message can hold.
+ * notebook may have many megabytes, and the server reads notebooks often. So the page sends only outputs that it does
+ * not have, and no more at once than one message can hold.
  *
  * This module knows no panel: `live_notebooks.ts` makes the answers.
  */
@@ -36,7 +36,7 @@ export class OutputVersions {
 
   /**
    * Return the cells of a notebook for the server. `known` is the highest version that the server has seen: outputs
-   * that are not newer are left out, and so are outputs that have no room.
+   * that are not newer are left out, and so are outputs that have no room. The server requests those with `readOutputs`.
    */
   convertCells(
     cells: readonly ISharedCell[],
@@ -57,7 +57,7 @@ export class OutputVersions {
     return { cells: converted, outputsVersion: this.highest };
   }
 
-  /** Return the outputs of the first of the cells, as many as there is room for, and at least those of one cell. */
+  /** Return the outputs of the cells with these ids, in this order, until there is no room. The first always has room. */
   readOutputs(cells: readonly ISharedCell[], ids: readonly string[]): readonly OutputsOfCell[] {
     const cellsById = new Map(cells.map(cell => [cell.id, cell]));
     const room = new Room();
@@ -97,7 +97,7 @@ export class OutputVersions {
 class Room {
   private left = OUTPUTS_PER_ANSWER;
 
-  /** Whether nothing more is taken. */
+  /** Whether there is no room for more outputs. */
   get isFull(): boolean {
     return this.left <= 0;
   }

@@ -53,7 +53,7 @@ export function addReviewCommands(
   // The function is taken from the class of the object. An import would add the library to this bundle.
   const { keystrokeForKeydownEvent: getKeystroke } = commands.constructor as typeof CommandRegistry;
   /**
-   * Run the command of a key that was pressed in a bar or a hunk. Lab ignores all keys there (`lmSuppressShortcuts`),
+   * Run the command of a key that was pressed in the bar or the hunk of a change. Lab ignores all keys there (`lmSuppressShortcuts`),
    * so that *Enter* presses a button and does not edit the cell.
    */
   const handleKey = (event: KeyboardEvent): void => {
@@ -68,8 +68,9 @@ export function addReviewCommands(
       }
     }
   };
+  /** Handle the keys that are pressed in a notebook. */
   const listenForKeys = ({ node }: NotebookPanel): void => {
-    // Before a hunk keeps the key to itself.
+    // In the capture phase, because a hunk stops the event before it bubbles up to the notebook.
     node.addEventListener('keydown', handleKey, { capture: true });
   };
   tracker.forEach(listenForKeys);

@@ -71,7 +71,7 @@ class SharedPanel {
           this.session.dispatch({ type: 'connection', connection: 'lost' });
         });
         this.isResumed = resumed;
-        this.showChatOfCells(chat, firstChatId);
+        this.showChatOfKernel(chat, firstChatId);
         return link;
       }
     });
@@ -125,18 +125,21 @@ class SharedPanel {
   }
 
   /**
-   * Show the chat of the notebook's cells (`chatId`, which is empty when there is none), unless the user has chosen
-   * another chat already. `firstChatId` is the chat with which the session began. This happens before the connection is
-   * open, so that no question is sent to that first chat. What was typed there is moved to the chat of the cells.
+   * Show the chat that the kernel names (`chatId`), unless the user has chosen another chat already. It is the earlier
+   * chat with which the panel was opened or, if there is none, the chat of the notebook's cells. It is empty when there
+   * is neither. `firstChatId` is the chat with which the session began. This happens before the connection is
+   * open, so that no question is sent to that first chat. What was typed there is moved to the chat that is shown.
    *
    * After a reload of the page, the cells may have another chat: in Voilà a reload starts a new kernel. What was typed
    * in the earlier chat of the cells is then moved as well.
    */
-  private showChatOfCells(chatId: string, firstChatId: ChatId): void {
+  private showChatOfKernel(chatId: string, firstChatId: ChatId): void {
     const { chat } = this.session;
     // `seq` is the number of the last content. It is 0 in a chat in which nothing was sent.
     if (chatId !== '' && chat.id === firstChatId && chat.seq === 0) {
+      // A resumed chat is not remembered as the chat of the cells, and takes no drafts from it.
       if (!this.isResumed) {
+        // The stored chat is the chat of the cells before the reload.
         this.drafts.move(this.storage.getChat() ?? chatId, chatId);
         this.storage.setChat(chatId);
       }

@@ -87,6 +87,7 @@ class CustomTool(Plain):
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
         """Return the command line of a call, and whether it would run in the sandbox."""
+        # Nothing was shown yet, so the settings of now decide about the sandbox.
         state, _ = await find_sandbox(replace(context, shown_details=None))
         return _make_details(self._build_line(arguments), state)
 
@@ -124,7 +125,7 @@ def _make_details(line: str, sandbox: SandboxState | None) -> ShellCommandDetail
 
 
 def _fits(value: Any, type: Any) -> bool:
-    """Return whether a value has the `type` of a JSON schema. Everything else is left to the command."""
+    """Return whether a value has the `type` of a JSON schema. The command itself checks the rest of the schema."""
     if type is None:
         return True
     kinds: list[str] = cast("list[str]", type) if isinstance(type, list) else [type]
