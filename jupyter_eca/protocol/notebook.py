@@ -247,8 +247,8 @@ class NotebookReadParams(Model):
 
 
 class NotebookReadOutputsParams(Model):
-    """Asks for the outputs of code cells. The answer has those of the first of them, as many as there is room for, and
-    at least one cell."""
+    """Asks for the outputs of code cells. The answer may be shorter than the list: it has the outputs of the first
+    cells that fit into it, and always those of at least one cell."""
 
     path: str
     cell_ids: tuple[str, ...]
@@ -395,7 +395,7 @@ class NotebookOpenParams(Model):
 
 
 class KernelState(Model):
-    """What a kernel is doing."""
+    """What a kernel is doing. No message has it: it is what our kernels say to the tools and the system prompt."""
 
     status: str
     """Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`)."""
@@ -403,7 +403,7 @@ class KernelState(Model):
     python: str | None = None
     """The Python interpreter of a Python kernel on this machine, as its kernel specification names it."""
     cell: str | None = None
-    """The number or the id of the running cell, when it is known."""
+    """The execution count or the id of the running cell, when it is known."""
     busy_ms: int | None = None
     """For how many milliseconds the cell has been running, when it is known."""
     queued: int = 0
@@ -411,7 +411,7 @@ class KernelState(Model):
 
 
 class Inspection(Model):
-    """A kernel's description of a name (Jupyter's `inspect_request`, in its long form)."""
+    """A kernel's description of a name (Jupyter's `inspect_request`, in its long form). No message of ours has it."""
 
     found: bool
     text: str = ""

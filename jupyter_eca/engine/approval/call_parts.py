@@ -4,9 +4,10 @@
 call of the tool that does only this (`notebook_edit_cell`). So a rule or an approval for that tool also holds for the
 part. `policy` decides about each part, and the strictest decision counts.
 
-It must not decide: `policy` does. The parts are found in the arguments as the model wrote them. If the arguments do not
-say what the call does, the parts are found in its details, which are what the user sees of the call. If the details do
-not say it either, the call counts as one that has all parts of its tool.
+It must not decide: `policy` does. The changes are found in the arguments as the model wrote them. If the arguments do
+not say them, they are found in the details, which are what the user sees of the call. The run is different: if there
+are details, they say exactly which cells run, and the argument `run` is not read. If neither says what the call does,
+or if a change has an unknown name, the call counts as one that has all parts of its tool.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ def list_parts(
             found.append((RUN, {"cells": [name for cell in details.runs for name in (cell.id, str(cell.number))]}))
     elif _may_run(arguments.get(RUN)):
         found.append((RUN, {}))
+    # A change with an unknown name may do anything.
     if not found or any(kind not in tool.parts for kind, _ in found):
         found += [(kind, {}) for kind in tool.parts]
     return tuple(CallPart(kind, tool.parts.get(kind), {**common, **own}) for kind, own in found)

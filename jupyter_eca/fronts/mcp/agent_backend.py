@@ -1,9 +1,9 @@
-"""Owns the backend of MCP (Model Context Protocol) for one outside agent, which is another program that answers in our
-chats, such as Codex. The agent gets our tools for notebooks and kernels, and nothing else, because it has tools of its
-own for files and commands.
+"""Owns what our MCP server (Model Context Protocol) offers to one outside agent, which is another program that answers
+in our chats, such as Codex. The agent gets our tools for notebooks and kernels, and nothing else, because it has tools
+of its own for files and commands. An offer is a tool in the form in which an MCP client sees and calls it.
 
 The tools work in the chat and the notebook of the agent's session. Each call becomes a tool call of the chat. This
-module must not know the address or the token of the server: `agent_endpoint.py` does.
+module must not know the address or the token of the MCP server: `agent_endpoint.py` does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _ABOUT: Final = About(
 
 
 class AgentBackend:
-    """The tools of the session of one outside agent, as a `Backend`."""
+    """What the MCP server asks for one outside agent: which tools there are, and how a call of them runs. It implements
+    `offers_base.Backend`."""
 
     def __init__(self, host: Host, chat: str) -> None:
         self._host = host
@@ -43,7 +44,7 @@ class AgentBackend:
 
     @property
     def about(self) -> About:
-        """What the server tells the agent about itself."""
+        """What the MCP server tells the agent about itself."""
         return _ABOUT
 
     def list_offers(self) -> Offers:
@@ -51,11 +52,14 @@ class AgentBackend:
         return Offers(tuple(offer for offer in self._native_offers.list_available() if offer.name.startswith(_OFFERED)))
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Run a tool. Raises: ToolError."""
+        """Answer a call of the agent. The offer checks it, and then calls `run_tool`. Raises: ToolError."""
         return await offer.run(call, arguments)
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
-        """Run a tool as a call of the agent's chat. Raises: ToolError when it did not run, or failed."""
+        """Run the tool of an offer as a call of the agent's chat. The offer calls this.
+
+        Raises: RefusedCall (a ToolError) when the tool did not run, or failed.
+        """
         del caller  # the only client is the agent of this chat
         result = await self._host.outside_agents.call_tool(self._chat, tool, arguments)
         if result.error:

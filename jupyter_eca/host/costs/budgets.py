@@ -48,8 +48,9 @@ class Budgets:
     async def check_request(self, bill: Bill, request: ModelRequest) -> None:
         """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
-        A budget of the administrator's policy is not asked about: it cannot be exceeded. So after a request whose
-        cost was not known even when it had ended, no other one of unknown price is sent.
+        A budget of the administrator's policy cannot be exceeded, so the user is not asked about it. If an earlier
+        request has ended without a known cost, nobody can say what is left of such a budget. Then no further request
+        of unknown price is sent.
 
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """

@@ -27,7 +27,8 @@ PREVIEW_SECONDS = 60.0
 async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
     """Return what a call would change, None if its tool has no preview or cannot tell.
 
-    Raises: ToolError when the call would fail now; StaleSourceError when it must fail, whatever the calls before it do.
+    Raises: ToolError when the call would fail as things are now. An earlier call of the same reply may still change
+    that. StaleSourceError, which is a ToolError, when no earlier call can change it.
     """
     if tool.preview is None:
         return None
@@ -38,6 +39,7 @@ async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, An
     except ToolError:
         raise
     except TimeoutError:
+        # Nothing is stale. But the call must fail, also if a later preview would succeed.
         raise StaleSourceError(
             f"What {tool.spec.name} would change could not be worked out in {PREVIEW_SECONDS:g} seconds. "
             "It did not run.",

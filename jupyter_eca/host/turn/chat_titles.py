@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 TITLE_TASK: Final = "title"
 """The name of the task that requests the title of a chat."""
 
-# The seconds that a model has for a title. By then the user has read the first message in the list many times.
+# The seconds that a model has for a title. Later the user knows the chat by its first message.
 _SECONDS: Final = 60.0
 
 

@@ -1873,8 +1873,8 @@ export interface NotebookOpenParams {
 }
 
 /**
- * Asks for the outputs of code cells. The answer has those of the first of them, as many as there is room for, and
- * at least one cell.
+ * Asks for the outputs of code cells. The answer may be shorter than the list: it has the outputs of the first
+ * cells that fit into it, and always those of at least one cell.
  */
 export interface NotebookReadOutputsParams {
   readonly path: string;
