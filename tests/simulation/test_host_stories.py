@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 SAMPLE, NIGHTLY, BLOCK = 12, 2_000, 20
+# Stories that have failed once.
+FAILED_ONCE = (2030,)
 
 
 def test_stories_of_some_seeds_keep_all_rules() -> None:
     assert find_host_failures(0, SAMPLE) == []
+
+
+@pytest.mark.parametrize("seed", FAILED_ONCE)
+def test_a_story_that_has_failed_once_keeps_all_rules(seed: int) -> None:
+    assert find_host_failures(seed, 1) == []
 
 
 @pytest.mark.nightly

@@ -168,6 +168,8 @@ class Chats:
                 # The chat may be marked as deleted. A new chat takes its id, so it cannot come back any more.
                 await self._store.do(lambda tables: tables.delete_marked(id))
             events = await self._store.read_events(id) if row else []
+            if live is not None and live.state.status is not TurnStatus.IDLE:
+                return live  # a turn has begun meanwhile: events of its own were stored late, and seemed to be newer
             restored = restore(id, events, now())
             state = restored.state
             if live is not None:
