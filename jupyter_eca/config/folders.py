@@ -31,8 +31,8 @@ def expand_home(text: str) -> Path:
 def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = False) -> Iterator[Path]:
     """Yield the Markdown files of a kind (`commands`, `rules`, ...), those of projects first.
 
-    `roots` are the folders of the workspace. With `nested`, files in subfolders are found too. Files with the
-    same name are all yielded: a caller uses the first. Blocks: it lists folders.
+    `roots` are the folders of the workspace. With `nested`, files in subfolders are found too. Files with the same
+    name are all yielded, and the caller chooses. Blocks: it lists folders.
     """
     pattern = "**/*.md" if nested else "*.md"
     within = [root.resolve() for root in roots]

@@ -53,8 +53,8 @@ export function addReviewCommands(
   // The function is taken from the class of the object. An import would add the library to this bundle.
   const { keystrokeForKeydownEvent: getKeystroke } = commands.constructor as typeof CommandRegistry;
   /**
-   * Run the command of a key that was pressed in the bar or the hunk of a change. Lab ignores all keys there (`lmSuppressShortcuts`),
-   * so that *Enter* presses a button and does not edit the cell.
+   * Run the command of a key that was pressed in the bar of a cell (`cell_bar.ts`) or in a hunk. Lab ignores all keys
+   * there (`lmSuppressShortcuts`), so that *Enter* presses a button and does not edit the cell.
    */
   const handleKey = (event: KeyboardEvent): void => {
     if (event.target instanceof Element && event.target.closest('[data-lm-suppress-shortcuts]') !== null) {
