@@ -395,7 +395,7 @@ class NotebookOpenParams(Model):
 
 
 class KernelState(Model):
-    """What a kernel is doing. No message has it: it is what our kernels say to the tools and the system prompt."""
+    """What a kernel is doing, for tools, for the system prompt and for the resources of our MCP server."""
 
     status: str
     """Jupyter's execution state (`starting`, `idle`, `busy`, `restarting`, `dead`)."""
@@ -411,7 +411,7 @@ class KernelState(Model):
 
 
 class Inspection(Model):
-    """A kernel's description of a name (Jupyter's `inspect_request`, in its long form). No message of ours has it."""
+    """A kernel's description of a name (Jupyter's `inspect_request`, in its long form), for tools."""
 
     found: bool
     text: str = ""
