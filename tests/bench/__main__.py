@@ -1,6 +1,7 @@
 """`python -m tests.bench [load] [answer] [first] [server] …`: measure and print the table; all of it without a name.
 
-A bench is a module here with an `async def figures()`.
+A bench is a module here with an `async def figures()`. When one fails, the others are still measured, and the exit
+status is 1.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 from importlib import import_module
 from pkgutil import iter_modules
 from time import monotonic
+from traceback import print_exc
 from typing import TYPE_CHECKING, Any
 
 from tests import bench
@@ -27,19 +29,30 @@ def benches() -> dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]]:
     return {name: module.figures for name, module in modules.items() if hasattr(module, "figures")}
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str]) -> int:
+    """Measure and print. Return the exit status."""
     known = benches()
     if unknown := [name for name in names if name not in known]:
         print(f"There is no {', '.join(unknown)}; there are {', '.join(known)}.")
-        return
+        return 1
     found: list[Figure] = []
+    failed: list[str] = []
+    whole = monotonic()
     for name in names or known:
         print(f"measuring {name} …", file=sys.stderr)
         began = monotonic()
-        found += asyncio.run(known[name]())
+        try:
+            found += asyncio.run(known[name]())
+        except Exception:  # noqa: BLE001  # whatever it is, the other benches are measured
+            print_exc()
+            failed.append(name)
         print(f"{name} took {monotonic() - began:.0f} s", file=sys.stderr)
     print(table(found))
+    print(f"All of it took {monotonic() - whole:.0f} s.")
+    if failed:
+        print(f"These failed: {', '.join(failed)}.")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

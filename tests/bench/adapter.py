@@ -54,6 +54,8 @@ async def _compared(dialect: str, url: str, plug: Provider, bare: Callable[[str]
 
 
 async def _through(plug: Provider, url: str) -> int:
+    # The provider of Chat Completions adds no version to an address.
+    url = f"{url}/v1" if plug is openai_chat.PROVIDER else url
     request = ModelRequest("it/m", "", (ChatMessage("user", (TextPart("go"),)),))
     settings = ProviderConfig.model_validate({"url": url, "key": "loopback"})
     async with aclosing(plug.stream("m", request, settings)) as deltas:
