@@ -50,7 +50,7 @@ async def _compared(dialect: str, url: str, plug: Provider, bare: Callable[[str]
             if at >= 0:
                 times.append(process_time() - began)
     beside = f"CPU {list_of(ours, 'ms', 1000)}, bare SDK {list_of(theirs, 'ms', 1000)}"
-    return Figure(f"{CHUNKS} chunks of {dialect}: provider over SDK", ratios(ours, theirs), "x", BUDGET, beside)
+    return Figure(f"CPU of {CHUNKS} chunks of {dialect}: provider over SDK", ratios(ours, theirs), "x", BUDGET, beside)
 
 
 async def _through(plug: Provider, url: str) -> int:

@@ -16,8 +16,8 @@ from tests.bench.processes import MIB, configure, cpu_by_thread, jupyter_server,
 if TYPE_CHECKING:
     import psutil
 
-ROUNDS: Final = 5
-SECONDS: Final = 20.0
+ROUNDS: Final = 3
+SECONDS: Final = 8.0
 # What a server still does after it has answered is over by then.
 SETTLE: Final = 1.5
 
