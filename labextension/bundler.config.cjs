@@ -1,11 +1,13 @@
 /**
- * What the bundler of the panel does in another way than JupyterLab's builder.
+ * Configures the bundler of the panel where it differs from JupyterLab's builder.
  *
  * Two builds of one commit must be the same, byte by byte, in whatever folder they are made. By default, the id of the
- * entry is a hash of the path of the folder. Natural ids are the order in which the modules are imported.
+ * entry module is a hash of the path of the folder. So the modules get natural ids: they are numbered in the order in
+ * which they are imported.
  *
- * The builder puts style sheets into the JavaScript as they are written. So they are minified first. The minifier of the
- * JavaScript goes over it three times rather than once, because what one pass leaves may be shortened by the next.
+ * JupyterLab's builder puts style sheets into the JavaScript as they are written. So each style sheet is minified
+ * before that (`enforce: 'pre'`). The JavaScript is minified in three passes rather than one, because a pass may
+ * shorten what the pass before it has left.
  */
 
 const { SwcJsMinimizerRspackPlugin } = require('@rspack/core');

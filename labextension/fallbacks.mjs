@@ -3,7 +3,7 @@
  * a colour for light and one for dark pages.
  */
 
-/** The colours: Lab's variable, VS Code's variable, and the colours for light and for dark pages. */
+/** By Lab's variable for a colour: VS Code's variable, and the colours for light and for dark pages. */
 const COLOURS = {
   'border-color1': ['panel-border', '#bdbdbd', '#616161'],
   'border-color2': ['panel-border', '#e0e0e0', '#424242'],
@@ -25,7 +25,7 @@ const COLOURS = {
   'warn-color1': ['editorWarning-foreground', '#ef6c00', '#ffb74d']
 };
 
-/** The fallbacks of fonts, sizes and shadows. */
+/** The fallbacks for fonts, sizes and shadows, by Lab's variables. */
 const OTHERS = {
   'code-font-family': 'var(--vscode-editor-font-family, ui-monospace, Menlo, Consolas, monospace)',
   'code-font-size': '13px',
@@ -42,7 +42,7 @@ const OTHERS = {
  *
  * Throws: Error for a variable without a fallback.
  */
-export function fallbacks(css) {
+export function addFallbacks(css) {
   return css.replace(/var\(--jp-([\w-]+)\)/g, (_, name) => {
     const [variable, light, dark] = COLOURS[name] ?? [];
     const fallback = OTHERS[name] ?? (variable && `var(--vscode-${variable}, light-dark(${light}, ${dark}))`);

@@ -1,6 +1,6 @@
 /**
- * A loader of the bundler that puts a style sheet and those that it imports into one, and takes the comments and the
- * spaces out of it.
+ * A loader of the bundler: it joins a style sheet with those that it imports, and removes the comments and spaces. The
+ * bundler calls the function with itself as `this`, and puts the returned text in place of the style sheet.
  */
 
 const { buildSync } = require('esbuild');
@@ -16,6 +16,7 @@ module.exports = function minify() {
     target: 'es2022',
     absWorkingDir: this.rootContext
   });
+  // The bundler then runs this loader again when an imported style sheet has changed.
   for (const file of Object.keys(metafile.inputs)) {
     this.addDependency(require('node:path').resolve(this.rootContext, file));
   }

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 
 import { build } from 'esbuild';
 
-import { fallbacks } from './fallbacks.mjs';
+import { addFallbacks } from './fallbacks.mjs';
 
 const OUT = '../jupyter_eca/apps/kernel/static';
 /** The most bytes that a page may load for the widgets, compressed. */
@@ -28,7 +28,7 @@ const { metafile } = await build({
 });
 await writeFile(`${OUT}/third-party-licenses.json`, await listLicenses(Object.keys(metafile.inputs)));
 const sheet = `${OUT}/panel.css`;
-await writeFile(sheet, fallbacks(await readFile(sheet, 'utf8')));
+await writeFile(sheet, addFallbacks(await readFile(sheet, 'utf8')));
 const sizes = await Promise.all(
   ['js', 'css'].map(async kind => gzipSync(await readFile(`${OUT}/panel.${kind}`)).length)
 );
@@ -39,8 +39,9 @@ if (size > MAX_SIZE) {
 }
 
 /**
- * The licences of the packages that the bundled files are from, in the form that JupyterLab's builder writes for the
- * panel in the page: most of them ask that their text goes with the code.
+ * Return the licences of the packages that the bundled files come from, as JSON. `files` are the paths of these files.
+ * JupyterLab's builder writes the same form for the panel in Lab. Most licences require that their text is distributed
+ * with the code.
  */
 async function listLicenses(files) {
   const folders = new Set();
