@@ -98,7 +98,8 @@ export class CellAnswers {
   }
 
   /**
-   * Return the functions of the buttons. Before a function is called, the cell of the answer becomes the active cell.
+   * Return the object in which the buttons find the functions that they call (`target`). The functions insert code at
+   * the active cell. So the cell of the answer is made active whenever a button reads `target`.
    */
   private createTools(cell: CodeCell): CodeTools {
     const { panel } = this;

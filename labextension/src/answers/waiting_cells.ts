@@ -129,8 +129,8 @@ export class WaitingCells {
   }
 
   /**
-   * Scroll until the card of a cell is in view and stays there. Returns the card; undefined when the cell waits no more,
-   * or `isWanted` returns false.
+   * Scroll until the card of a cell is in view and stays there. Returns the card; undefined when the cell waits no
+   * more, or `isWanted` returns false.
    */
   private async reveal(cell: CodeCell, isWanted: () => boolean): Promise<HTMLElement | undefined> {
     const { content } = this.panel;
@@ -157,7 +157,7 @@ export class WaitingCells {
     return isNeeded() ? (card ?? undefined) : undefined;
   }
 
-  /** Show which cell waits, if one does that is not in view. Otherwise remove the note. */
+  /** If a waiting cell is out of view, show its number in the note. Otherwise remove the note. */
   private updateNote(): void {
     const { panel, trans } = this;
     const hidden = [...this.waiting].find(cell => !this.inView.has(cell) && !this.revealing.has(cell));
@@ -228,11 +228,13 @@ async function waitForFrames(count: number): Promise<void> {
   }
 }
 
-/** Return whether as much of an element is in view as can be. */
+/**
+ * Return whether the whole element is visible in `viewport` or, if it is higher than the viewport, fills the viewport.
+ */
 function isInside(element: HTMLElement, viewport: HTMLElement): boolean {
   const { top, bottom, height } = element.getBoundingClientRect();
   const view = viewport.getBoundingClientRect();
   const visible = Math.min(bottom, view.bottom) - Math.max(top, view.top);
-  // Positions of elements are fractions of pixels.
+  // Two pixels may be missing, because positions of elements are fractions of pixels.
   return height > 0 && visible > Math.min(height, view.height) - 2;
 }

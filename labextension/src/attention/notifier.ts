@@ -18,7 +18,7 @@ export class Notifier {
 
   /**
    * `openChat` is called with the chat of a notification that was clicked. `offer` asks the user the given question in
-   * the panel. A notification of Lab would lie over the button that sends a message.
+   * the panel. The question is not a notification of Lab, which would cover the button that sends a message.
    */
   constructor(
     private readonly preferences: PreferenceStore,

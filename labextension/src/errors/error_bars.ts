@@ -73,7 +73,7 @@ export class ErrorBars {
     }
   }
 
-  /** Return the bar that helps with the error of a cell; an empty bar when the cell has no error. */
+  /** Return the content of the bar that helps with the error of a cell; nothing to show when the cell has no error. */
   private createContent(cell: CodeCell): ErrorBarContent {
     const language = this.notebook.model?.defaultKernelLanguage ?? '';
     const hasErrorOutput = hasError(cell);
@@ -154,7 +154,7 @@ export class ErrorBars {
       import('./bar'),
       import('../notebook/load_extension')
     ]);
-    // Without buttons, so that the cell cannot run twice. The kernel may be busy for long.
+    // The bar has no buttons now, so that the cell cannot run twice. The kernel may be busy for long.
     updateBar(cell, { text: trans.__('Loading the assistant in this kernel…'), buttons: [] });
     const { sessionContext } = this.panel;
     await sessionContext.ready;
@@ -204,7 +204,8 @@ export class ErrorBars {
 
   /**
    * Let the user choose a model or an agent in the source of the question: select the name after its option, and open
-   * Lab's completer, which lists the names. `ensureOption` finds the name.
+   * Lab's completer, which lists the names. `ensureOption` returns the source with the option, which it adds if it is
+   * missing, and the place of the name.
    */
   private async chooseName(cell: CodeCell, ensureOption: typeof ensureModelOption): Promise<void> {
     const { source, start, end } = ensureOption(cell.model.sharedModel.getSource());
@@ -249,8 +250,8 @@ function hasError(cell: CodeCell): boolean {
 /** Return the failure because of which the assistant did not answer in the cell; undefined when there is none. */
 function findFailure(cell: CodeCell): TurnFailure | undefined {
   const { outputs } = cell.model;
-  const outputMetadata = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
-  return (outputMetadata as readonly (AnswerMetadata | undefined)[]).find(mark => mark?.failure !== undefined)?.failure;
+  const allMetadata = Array.from({ length: outputs.length }, (_, index) => outputs.get(index).metadata.jupyter_eca);
+  return (allMetadata as readonly (AnswerMetadata | undefined)[]).find(entry => entry?.failure !== undefined)?.failure;
 }
 
 /** The metadata that the kernel adds to the output of an answer. Only the field that is used here is declared. */

@@ -17,6 +17,7 @@ import { Command } from './commands';
 const OPEN_COMMAND = 'eca:open-panel';
 
 export const errorsPlugin: JupyterFrontEndPlugin<void> = {
+  // Users can switch a plugin of Lab off by its id. So this id stays, although the folder has another name.
   id: 'jupyter-eca:helping',
   description: 'Offers help with an error in a notebook.',
   autoStart: true,

@@ -15,6 +15,7 @@ import type { Refresher } from './refresh';
 const SCHEMA_ID = 'https://events.jupyter.org/jupyter_eca/files/v1';
 
 export const filesPlugin: JupyterFrontEndPlugin<void> = {
+  // Users can switch a plugin of Lab off by its id. So this id stays, although the folder has another name.
   id: 'jupyter-eca:refreshing',
   description: 'Reads open documents again when they have changed on disk.',
   autoStart: true,

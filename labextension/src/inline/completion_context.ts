@@ -16,8 +16,9 @@ export interface CellAbove {
 }
 
 /**
- * The most characters of the cells above that are sent: twice as many as the server passes on to the model. The cells
- * right above matter most, so the text is cut at its beginning.
+ * The most characters of the cells above that are sent. The server passes half as many on to the model (`BEFORE_CHARS`
+ * in `engine/model/cursor_requests.py`), so the server's limit decides what the model reads, and this one only keeps
+ * messages small. The cells right above matter most, so the text is cut at its beginning.
  */
 const MAX_LENGTH_ABOVE = 8000;
 

@@ -21,7 +21,7 @@ export type EditStatus = 'asking' | 'writing' | 'deciding';
 
 /** The functions that the buttons of the box call. */
 export interface EditActions {
-  /** Sends the instruction. A rewrite that is still running is dropped. */
+  /** Sends the instruction. Changes of an earlier answer about which the user has not decided are dropped. */
   readonly send: (instruction: string) => void;
   /** Lets the server end the running rewrite. */
   readonly stop: () => void;
@@ -67,7 +67,7 @@ export class EditBox extends Widget {
     this.message.className = 'eca-CellBar-words';
     this.message.setAttribute('role', 'status');
     this.node.append(this.input, this.row);
-    diff.subscribers.add(this.handleDecision);
+    diff.subscribers.add(this.handleDiff);
     this.setStatus('asking', trans.__('Enter to send, Escape to close'));
   }
 
@@ -128,6 +128,7 @@ export class EditBox extends Widget {
     }
     this.diff.compare(this.base, this.base);
     this.setStatus('asking', reason);
+    // The style sheet gives the box the colour of an error, which is that of removed lines.
     this.node.dataset.tone = 'removed';
   }
 
@@ -151,8 +152,8 @@ export class EditBox extends Widget {
     }
   }
 
-  /** Update the number of changes, and close the box after the last decision. */
-  private readonly handleDecision = (): void => {
+  /** Called when the hunks have changed: update the number of changes, and close the box after the last decision. */
+  private readonly handleDiff = (): void => {
     const count = this.diff.hunks.length;
     if (this.status !== 'deciding') {
       return;
@@ -210,7 +211,10 @@ export class EditBox extends Widget {
     }
   }
 
-  /** Stop the rewrite and close the box. Nothing was written into the cell, so nothing has to be restored. */
+  /**
+   * Stop the rewrite if the model is writing, and close the box. Changes that the user has not approved were never
+   * written into the cell, so nothing has to be restored.
+   */
   private readonly cancel = (): void => {
     if (this.status === 'writing') {
       this.actions.stop();

@@ -17,12 +17,15 @@ import { Surroundings } from '../view/App';
 import { EditorPlace } from '../view/composer/Chips';
 import { CodeTarget } from '../render/code_tool_types';
 
-/** Return the active cell, to insert code there; undefined when no notebook is open. Each edit is one step to undo. */
+/**
+ * Return the functions that insert code at the active cell; undefined when no notebook is open. Each insertion is one
+ * step to undo.
+ */
 export function findCodeTarget(tracker: INotebookTracker): CodeTarget | undefined {
   return tracker.currentWidget === null ? undefined : createCodeTarget(tracker.currentWidget);
 }
 
-/** Return the active cell of a notebook, to insert code there; undefined while the notebook is loaded. */
+/** Return the functions that insert code at the active cell of a notebook; undefined while the notebook is loaded. */
 export function createCodeTarget(panel: NotebookPanel): CodeTarget | undefined {
   const model = panel.content.model?.sharedModel;
   if (model === undefined) {

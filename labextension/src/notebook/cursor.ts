@@ -79,13 +79,13 @@ export function findFile(widget: Widget | null | undefined): OpenFile | undefine
 
 /** Describe the place in a file for the chip above the prompt box. */
 export function describeFile({ path, editor }: OpenFile, trans: TranslationBundle): EditorPlace {
-  const read = readPlace(editor);
-  const place = describePlace(read, trans);
+  const place = readPlace(editor);
+  const placeText = describePlace(place, trans);
   const content =
-    read.text === ''
+    place.text === ''
       ? trans.__('the %1 lines before and after the cursor, as they are in the editor', LINES_AROUND)
       : trans.__('the selected text');
-  return { label: `${baseName(path)} · ${place}`, detail: `${path}, ${place}`, content };
+  return { label: `${baseName(path)} · ${placeText}`, detail: `${path}, ${placeText}`, content };
 }
 
 /** Return the selected text or, when nothing is selected, the lines around the cursor. Unsaved changes are included. */
@@ -99,6 +99,10 @@ export function toFileContext({ path, editor }: OpenFile): TextContext {
     .getSource()
     .split('\n')
     .slice(first - 1, place.last + LINES_AROUND);
-  const range = formatLines({ first, last: first + lines.length - 1, text: '' });
-  return { type: 'text', label: `${path}, ${range}, cursor in line ${String(place.first)}`, content: lines.join('\n') };
+  const linesText = formatLines({ first, last: first + lines.length - 1, text: '' });
+  return {
+    type: 'text',
+    label: `${path}, ${linesText}, cursor in line ${String(place.first)}`,
+    content: lines.join('\n')
+  };
 }

@@ -67,7 +67,8 @@ export function listDiagnostics(path: string, notebook: Notebook): EditorDiagnos
 export function listFindings(state: EditorState, decorations: typeof EditorView.decorations): Finding[] {
   const findings = new Set<Finding>();
   for (const decorationSet of state.facet(decorations)) {
-    // Some extensions provide a function that computes the decorations. The lint package does not, so it is skipped.
+    // Some extensions provide a function that computes the decorations. The lint package provides none, so functions
+    // are skipped.
     if (typeof decorationSet === 'function') {
       continue;
     }

@@ -197,6 +197,7 @@ export function applySteps(model: YNotebook, steps: readonly Step[]): void {
     const { undoManager } = cell as typeof cell & Pick<YNotebook, 'undoManager'>;
     return changedCellIds.has(cell.id) ? [undoManager] : [];
   });
+  // Whether the plan changes one cell, and inserts, deletes and moves none.
   const onlySource = changedCellIds.size === 1 && steps.every(({ kind }) => kind === 'source' || kind === 'restore');
   applyAsOneStep(model.undoManager, histories, onlySource, () => {
     makeSteps(model, steps);
@@ -325,17 +326,19 @@ function toSharedCell({ id, cellType, source, ...rest }: NewCell | NotebookCell)
   if (cellType !== 'code') {
     return { ...cell, metadata: { ...metadata }, ...(attachments && { attachments }) } as SharedCell.Cell;
   }
-  const trust = metadata ?? { trusted: true };
+  const trustedMetadata = metadata ?? { trusted: true };
   return {
     ...cell,
-    metadata: { ...trust },
+    metadata: { ...trustedMetadata },
     outputs,
     execution_count: executionCount ?? null
   } as unknown as SharedCell.Cell;
 }
 
-/** Convert a cell of Lab's model for the server. `state` is the state of a code cell, and `withOutputs` is whether its
- * outputs are converted, too. */
+/**
+ * Convert a cell of Lab's model for the server. `state` is the state of a code cell. `withOutputs`: the outputs of a
+ * code cell are converted, too.
+ */
 export function toNotebookCell(cell: ISharedCell, state?: CellState, withOutputs = true): NotebookCell {
   const { id, cell_type, source } = cell;
   const metadata = cell.getMetadata();

@@ -56,7 +56,7 @@ export interface LabParts {
   readonly tracker: INotebookTracker;
   /** Opens a file. */
   readonly openPath: (path: string) => Promise<unknown>;
-  /** Brings an open notebook to the front. */
+  /** Brings a widget to the front, for example the view of an open notebook. `id` is the id of the widget. */
   readonly reveal: (id: string) => void;
   /** Runs cells, if Lab has another way to run them than its default. */
   readonly executor?: INotebookCellExecutor;

@@ -1,7 +1,8 @@
 /**
- * Numbers the changes of the outputs of cells, and chooses which outputs an answer to the server has. The outputs of a
- * notebook may have many megabytes, and the server reads notebooks often. So the page sends only outputs that it does
- * not have, and no more at once than one message can hold.
+ * Gives the outputs of each cell a version, a number that grows when they change, and chooses the outputs that an
+ * answer to the server contains. The outputs of a notebook may have many megabytes, and the server reads notebooks
+ * often. So the page sends only the outputs that the server does not have, and no more at once than one message can
+ * hold.
  *
  * This module knows no panel: `live_notebooks.ts` makes the answers.
  */
@@ -12,8 +13,8 @@ import { toNotebookCell } from './live_cells';
 import { OutputsOfCell, CellState, NotebookCell } from '../wire/protocol';
 
 /**
- * The most characters of outputs in an answer, roughly. More are sent if one cell alone has more. The limit of a message
- * is higher (`MAX_ANSWER_LENGTH` in `rpc.ts`). With less in each message, the other messages of the page wait less.
+ * About how many characters of outputs an answer has at most. It has more if one cell alone has more. A message may be
+ * longer (`MAX_ANSWER_LENGTH` in `rpc.ts`), but the other messages of the page would then wait longer.
  */
 export const OUTPUTS_PER_ANSWER = 8 * 1024 * 1024;
 
@@ -35,8 +36,12 @@ export class OutputVersions {
   }
 
   /**
-   * Return the cells of a notebook for the server. `known` is the highest version that the server has seen: outputs
-   * that are not newer are left out, and so are outputs that have no room. The server requests those with `readOutputs`.
+   * Return the cells of a notebook for the server, and the highest version so far. `states` are the states of the code
+   * cells, by their ids. `known` is the highest version that the server has seen.
+   *
+   * Outputs that are not newer are left out, and so are outputs for which the answer has no room. Each code cell has
+   * its `outputsVersion` nevertheless, so the server sees which outputs it lacks, and requests those with
+   * `readOutputs`.
    */
   convertCells(
     cells: readonly ISharedCell[],
@@ -57,7 +62,9 @@ export class OutputVersions {
     return { cells: converted, outputsVersion: this.highest };
   }
 
-  /** Return the outputs of the cells with these ids, in this order, until there is no room. The first always has room. */
+  /**
+   * Return the outputs of the cells with these ids, in this order, until there is no room. The first always has room.
+   */
   readOutputs(cells: readonly ISharedCell[], ids: readonly string[]): readonly OutputsOfCell[] {
     const cellsById = new Map(cells.map(cell => [cell.id, cell]));
     const room = new Room();
@@ -93,8 +100,9 @@ export class OutputVersions {
   }
 }
 
-/** The room for outputs in an answer. */
+/** The room for outputs in an answer, in characters. */
 class Room {
+  /** How many characters still fit. Negative after outputs that alone have more than fit. */
   private left = OUTPUTS_PER_ANSWER;
 
   /** Whether there is no room for more outputs. */

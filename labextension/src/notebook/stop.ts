@@ -1,8 +1,8 @@
 /**
  * Stops the assistant in all chats, and tells the user in how many chats it was running.
  *
- * The command in `plugin.ts` loads this module when it is used. The connection is closed as soon as the chats are
- * stopped.
+ * The command in `plugin.ts` loads this module when the user runs the command. The connection is closed as soon as the
+ * chats are stopped.
  */
 
 import { Notification } from '@jupyterlab/apputils';
@@ -19,11 +19,11 @@ const READING_TIME_MS = 5000;
 /** Stop the assistant in all chats, and notify the user of the result. */
 export async function stopAssistant(settings: ServerConnection.ISettings, trans: TranslationBundle): Promise<void> {
   try {
-    const stopped = await stopChats(settings);
+    const stoppedCount = await stopChats(settings);
     Notification.info(
-      stopped === 0
+      stoppedCount === 0
         ? trans.__('The assistant is not busy: there is nothing to stop.')
-        : trans._n('Stopped the assistant in %1 chat.', 'Stopped the assistant in %1 chats.', stopped),
+        : trans._n('Stopped the assistant in %1 chat.', 'Stopped the assistant in %1 chats.', stoppedCount),
       { autoClose: READING_TIME_MS }
     );
   } catch (error) {

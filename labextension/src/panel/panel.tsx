@@ -109,6 +109,7 @@ export class AssistantPanel extends ReactWidget {
     this.documentManager = documentManager;
     const { tracker } = lab;
     this.reveal = () => {
+      // The widget that Lab knows is the `PanelPlace` around this panel.
       lab.reveal(this.parent?.id ?? this.id);
     };
     const openPath = (path: string): void => void lab.openPath(path);
@@ -249,6 +250,7 @@ export class AssistantPanel extends ReactWidget {
       return box !== null;
     };
     if (!focusBox()) {
+      // Tries again at each drawing of the panel.
       const drawn = new MutationObserver(() => {
         if (focusBox()) {
           drawn.disconnect();

@@ -1,6 +1,6 @@
 /**
- * Provides the place of the panel in Lab: an empty widget that Lab shows from the start. It loads the panel when the
- * widget is first shown.
+ * Provides the place of the panel in Lab: a widget that Lab has in its sidebar from the start, usually closed or behind
+ * another tab. The widget is empty until the user sees it for the first time. Then it loads the panel.
  *
  * Other plugins get the panel from this widget. They can load the panel (`loadPanel`), or wait until something else has
  * loaded it (`loaded`).
@@ -29,7 +29,7 @@ export class PanelPlace extends Widget {
 
   /**
    * `load` loads the modules of the panel and creates it. `isElastic`: the panel may become narrower than its content
-   * needs, because the width of its place is fixed.
+   * needs, because the page has a sidebar of a fixed width, in which a wider panel would be cut off.
    */
   constructor(
     private readonly load: () => Promise<AssistantPanel>,

@@ -73,6 +73,7 @@ function activate(
   const preferences = new PreferenceStore();
   const findFrontWidget = (): Widget | null => app.shell.currentWidget;
   const lab = { tracker, openPath, reveal, findFrontWidget, ...(executor && { executor }) };
+  // Lets the server use the open notebooks as soon as a cell asks the assistant. The panel gets the same notebooks.
   const page = new PageNotebooks(settings, lab);
   const importPanel = (): Promise<typeof import('./panel')> => import('./panel');
   // When Lab is ready and the browser has nothing else to do, the modules of the panel are loaded. Then the panel opens

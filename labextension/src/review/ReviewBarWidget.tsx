@@ -1,6 +1,6 @@
 /**
- * Puts the review bar into a widget of Lab. The review bar lists the changes of the assistant at the bottom of a
- * notebook.
+ * Puts the review bar into a widget of Lab. The review bar is the line at the bottom of a notebook that counts the
+ * changes of the assistant.
  *
  * `ReviewBar.tsx` draws the bar, and `overview.ts` fills it.
  */

@@ -42,7 +42,7 @@ export class CellDiff {
   private readonly decidedIds = new Set<number>();
   /** The ids of the hunks that were dropped. */
   private readonly droppedIds = new Set<number>();
-  /** The hunks of each text before or after hunks were applied. */
+  /** The hunks of each text that the cell had right before or after hunks were applied, by the text. */
   private readonly hunksByText = new Map<string, readonly Hunk[]>();
   /** Whether this object is changing the source now. */
   private isWriting = false;
@@ -178,7 +178,7 @@ export class CellDiff {
       return;
     }
     const text = this.cell.getSource();
-    // If it is a text before or after hunks were applied, the user has undone or redone that.
+    // If the cell had this text right before or after hunks were applied, the user has undone or redone that.
     const remembered = this.hunksByText.get(text);
     const reported = mapHunks(this.current, sourceChange as Parameters<typeof mapHunks>[1]);
     // When several changes are reported at once, the reported delta does not lead to the present text.

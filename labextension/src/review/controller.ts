@@ -9,8 +9,8 @@
  * - The owner of a note is what the user decides about: a waiting tool call, or changes that were made.
  * - A bar is the line in the cell that describes the note, with its buttons (`cell_bar.ts`).
  * - A hunk is a group of neighbouring lines of an edit, which can be decided by itself (`hunk_painter.ts` draws it).
- * - A part is a hunk of a proposed edit, as the server has divided it. The user can leave out parts and approve the
- *   rest.
+ * - A part is a hunk of a proposed edit. The server has divided the edit into its parts. The user can leave out parts
+ *   and approve the rest.
  *
  * The controller draws everything again whenever the state changes. Each edit of a cell has a `CellDiff`, which exists
  * as long as the server lists the change. So a hunk that was decided stays decided while the user edits the cell.

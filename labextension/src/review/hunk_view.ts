@@ -166,9 +166,8 @@ function findOffset(doc: Text, hunk: Hunk, ownText: string, style: HunkStyle): n
 const WIDGETS = new WeakMap<HTMLElement, OtherTextWidget>();
 
 /**
- * The other text of a hunk, with its buttons. `changedRanges` are the ranges of letters in it that differ, each with its
- * first offset and the offset after its last letter. CodeMirror calls
- * `eq`, `updateDOM`, `toDOM` and `ignoreEvent`.
+ * The other text of a hunk, with its buttons. `changedRanges` are the ranges of letters in it that differ, each with
+ * its first offset and the offset after its last letter. CodeMirror calls `eq`, `updateDOM`, `toDOM` and `ignoreEvent`.
  */
 class OtherTextWidget extends WidgetType {
   constructor(
@@ -234,7 +233,8 @@ class OtherTextWidget extends WidgetType {
     node.addEventListener('focusin', event => {
       event.stopPropagation();
     });
-    // Otherwise Lab gives the focus to the active cell before the key presses the button, see `commands.ts`.
+    // Otherwise Lab gives the focus to the active cell before the key presses the button. The commands of the review
+    // still get the key: `commands.ts` listens in the capture phase, which comes before this.
     node.addEventListener('keydown', event => {
       event.stopPropagation();
     });

@@ -61,7 +61,8 @@ export function findHunks(text: string, other: string): readonly Hunk[] {
     let [otherFrom, otherTo] = [getStart(otherStarts, fromB), getStart(otherStarts, toB)];
     if (to > text.length) {
       // The hunk reaches to the end of the text, where no line break follows. So it ends one character earlier. If it
-      // only adds or removes lines, the line break before them is added or removed, too: it also begins one earlier.
+      // only adds or removes lines, the line break before them is added or removed, too. Then the hunk also begins one
+      // character earlier.
       const shift = Number(from === to || otherFrom === otherTo);
       [from, to, otherFrom, otherTo] = [from - shift, to - 1, otherFrom - shift, otherTo - 1];
     }

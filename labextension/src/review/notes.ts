@@ -27,7 +27,9 @@ export type Owner =
       readonly loads?: string | undefined;
       /** The parts of the edit of this cell, each of which can be left out; undefined for a change without parts. */
       readonly parts?: readonly CellPart[] | undefined;
-      /** The index of the part that moves this cell; undefined if the note is no move, or it cannot be left out. */
+      /**
+       * The index of the part that moves this cell; undefined if the note is no move, or the move cannot be left out.
+       */
       readonly movePart?: number | undefined;
       /** The indexes of the parts that the user leaves out of the whole call. */
       readonly leftOut: readonly number[];
@@ -227,7 +229,8 @@ function createProposalNote(cells: readonly CellSource[], change: ProposedChange
     case 'move':
       return index < 0 ? undefined : { ...existing, kind: 'move', from: index + 1, to: change.index + 1 };
     case 'insert': {
-      // The user approves an insertion directly after a certain cell, even if that cell has moved.
+      // The user approves an insertion directly after the cell with the id `after`, even if that cell has moved. An
+      // empty id is the top of the notebook, where the index is 0.
       const { after } = change;
       const isAtIndex = after === undefined || after === '';
       const cellBefore = isAtIndex ? change.index - 1 : cells.findIndex(({ id }) => id === after);
@@ -296,7 +299,8 @@ function createChangeNote(
   const { before } = first.text;
   const { after } = last.text;
   if (index < 0) {
-    // The cell is gone. A note is shown if the assistant has deleted the cell, but not if it had inserted it before.
+    // The cell is gone. A note is shown if the assistant has deleted the cell, but not if the assistant had inserted it
+    // before. `placeBefore` is the number that the cell had, from 1.
     return before === undefined || after !== undefined
       ? undefined
       : { ...placeMissingCell(cells, (first.placeBefore ?? cells.length + 1) - 1), kind: 'delete', source: before };
