@@ -1,2 +1,5 @@
-/** Lets TypeScript import style sheets. The bundler adds an imported style sheet to the page. It exports nothing. */
+/**
+ * Lets TypeScript import style sheets. The bundler adds an imported style sheet to the page. A style sheet exports
+ * nothing.
+ */
 declare module '*.css';

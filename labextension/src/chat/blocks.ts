@@ -463,6 +463,8 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
     ...(text !== undefined && { argumentsText: text }),
     ...('arguments' in content && { arguments: content.arguments }),
     ...('cause' in content && { cause: content.cause }),
+    // A call that is approved while it still waits for another call gets a second `toolCallRun`, which has no cause.
+    // It does not change `asked`.
     ...('cause' in content && content.type === 'toolCallRun' && { asked: content.manualApproval }),
     ...(content.type === 'toolCallRun' && { remembers: content.remembers }),
     ...(content.type === 'toolCalled' && { outputs: content.outputs, ms: content.totalTimeMs }),

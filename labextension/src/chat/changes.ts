@@ -12,8 +12,9 @@ import type { Change } from './types';
 /**
  * Fetch the changes of a chat that are neither kept nor undone, and put them into the state.
  *
- * A settled change is one about which nobody has to decide. Of these, only the changes of the last turn are listed. If
- * the server does not know the chat or this method, the list is empty.
+ * A settled change needs no decision, for example because it was approved before it was made. It can still be undone,
+ * but only the settled changes of the last turn are listed. If the server does not know the chat or this method, the
+ * list is empty.
  */
 export async function loadChanges(session: Session, chatId: ChatId): Promise<void> {
   let changes: readonly Change[] = [];

@@ -21,7 +21,10 @@ export interface QueueOwner {
   findActiveNotebook(): string | undefined;
 }
 
-/** Add a question to the queue of the chat that is shown. */
+/**
+ * Add a question to the queue of the chat that is shown. The question keeps the notebook that is active now, because
+ * the user may go to another notebook before the question is sent.
+ */
 export function enqueue(owner: QueueOwner, text: string, contexts: readonly ChatContext[]): void {
   const { id: chatId, queue = [] } = owner.chat;
   const question = { text, contexts, notebook: owner.findActiveNotebook() };

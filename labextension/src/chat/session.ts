@@ -72,8 +72,8 @@ const LAST_RETRY_MS = 15_000;
 /** The shortest pause between two drawings, in milliseconds. So the first words of an answer are drawn at once. */
 const FIRST_PAUSE_MS = 16;
 /**
- * The longest pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader sees
- * more.
+ * The longest pause between two drawings, in milliseconds. Text that streams is drawn ten times a second: no reader
+ * sees more.
  */
 const LAST_PAUSE_MS = 100;
 /** A message of type `info` disappears after this time, which is long enough to read it. */
@@ -280,8 +280,8 @@ export class Session implements ClientHandlers {
   // -- messages of the server
 
   /**
-   * Apply a notification of the server to the state. Then, for each chat whose turn has ended with it, send the next
-   * message that waits.
+   * Apply a notification of the server to the state. Then, for each chat whose turn the notification has ended, send
+   * the next message that waits.
    */
   handleNotification(method: NotificationMethod, params: unknown): void {
     if (method === '$/showMessage') {
@@ -443,7 +443,8 @@ export class Session implements ClientHandlers {
   }
 
   /**
-   * Return the path of the active notebook: empty when none is open, undefined in a page that cannot open notebooks.
+   * Return the path of the active notebook: empty when no notebook is active, undefined in a page that cannot open
+   * notebooks.
    */
   findActiveNotebook(): string | undefined {
     const list = this.environment.notebooks?.list().notebooks;

@@ -573,7 +573,10 @@ export function isUrgent(state: State, { chatId, content }: ChatContentReceivedP
   return DECISION_CONTENTS.has(content.type) && state.chats[String(chatId)]?.replay === undefined;
 }
 
-/** Return what the server has sent about the part of the chat before the replayed part. */
+/**
+ * Return what the server has sent about the part of the chat before the replayed part. `now` is the transcript of the
+ * replay: if it has a usage, that is newer than the usage of the earlier part.
+ */
 function describeBeginning(
   { startCursor, usage, tasks }: Extract<Action, { type: 'replayed' }>,
   now?: Transcript

@@ -90,8 +90,8 @@ async function querySuggestions(
 /**
  * Return the suggestion for a command. Its label is like `/resume CHAT [MODEL]`: optional arguments are in brackets.
  */
-function toCommand({ name, description, type, arguments: declared }: ChatCommand): Suggestion {
-  const names = declared.map(argument => (argument.required ? argument.name : `[${argument.name}]`));
+function toCommand({ name, description, type, arguments: declaredArguments }: ChatCommand): Suggestion {
+  const names = declaredArguments.map(argument => (argument.required ? argument.name : `[${argument.name}]`));
   return {
     key: name,
     kind: type,
@@ -118,6 +118,7 @@ function toSuggestion(context: ChatContext): Suggestion {
   if (context.type !== 'cell') {
     return { ...common, label, detail, context };
   }
+  // The label of a cell has its number. It becomes the detail if there is a line to show in its place.
   const firstLine = readField(context, 'description').replace(/^#+\s+/, '');
   return { ...common, label: firstLine || label, detail: firstLine && label, context };
 }

@@ -7,13 +7,13 @@
 import { waitsForUser } from '../chat/waiting_chats';
 import { ChatSummary } from '../wire/protocol';
 
-/** What the groups are made by. */
+/** The property of the chats by which they are grouped. */
 export type Grouping = 'notebook' | 'date' | 'state';
 
 /** What a chat is doing. `waiting`: it waits for a decision, an answer or a sign-in of the user. */
 export type ChatState = 'waiting' | 'running' | 'failed' | 'done';
 
-/** How long ago a chat was used last. */
+/** How long ago a chat was used last. `week` and `month`: within the last 7 and the last 30 days. */
 export type Age = 'today' | 'yesterday' | 'week' | 'month' | 'older';
 
 /** A group of chats, with the key by which they were grouped. */

@@ -135,7 +135,7 @@ export class NotebookFollower {
     ) {
       return;
     }
-    const isFirst = this.notebook === undefined;
+    const isFirstNotebook = this.notebook === undefined;
     const shown = session.chat;
     this.notebook = activeNotebook;
     this.visited.add(activeNotebook);
@@ -148,12 +148,12 @@ export class NotebookFollower {
     if (session.chat.id !== shown.id || (lastPrompt?.chatId === shown.id && lastPrompt.notebook === activeNotebook)) {
       // The user did not wait: another chat was opened, or a question was asked. Both stay in view.
     } else if (notebookChat !== undefined && notebookChat !== shown.id) {
-      if (isFirst && isUnused(shown)) {
+      if (isFirstNotebook && isUnused(shown)) {
         // The user may have typed a text before the first notebook was active. The text moves into the notebook's chat.
         this.drafts.move(shown.id, notebookChat);
       }
       await session.openChat(notebookChat);
-    } else if (notebookChat === undefined && !(isFirst && isUnused(shown))) {
+    } else if (notebookChat === undefined && !(isFirstNotebook && isUnused(shown))) {
       session.startChat();
     } else {
       // The chat that is shown is the right one, or it is new and becomes the chat of the first notebook.
@@ -171,7 +171,10 @@ export class NotebookFollower {
     return findNewestChat(this.updatePaths(this.session.state.list), notebook);
   }
 
-  /** If the user has opened another chat, make it the chat of the active notebook. */
+  /**
+   * Called whenever the state of the session has changed. If the panel shows another chat than before, make it the chat
+   * of the active notebook. Otherwise somebody else may have asked something about this notebook.
+   */
   private handleShownChat(): void {
     const { id } = this.session.chat;
     if (id !== this.shownChat) {

@@ -49,6 +49,7 @@ export function markWords(
   if (words.length === 0) {
     return [{ text, isMatch: false }];
   }
+  // `split` also returns the words that the group in the expression has matched. They have the odd indexes.
   const pieces = text.split(new RegExp(`(${words.join('|')})`, 'giu'));
   return pieces.map((piece, index) => ({ text: piece, isMatch: index % 2 === 1 })).filter(piece => piece.text !== '');
 }

@@ -1,7 +1,7 @@
 /**
  * Formats texts and numbers for a reader. Pure.
  *
- * This module draws nothing and knows no translation: Markdown is rendered in `markdown.ts`.
+ * This module draws nothing and translates nothing. `markdown.ts` renders Markdown.
  */
 
 /**
@@ -69,12 +69,15 @@ function formatCodePoint(character: string): string {
 /** Matches four or more empty lines: so many could hide the end of a command below the visible part. */
 const EMPTY_LINES = /(?<=\n)((?:[ \t]*\n){4,})/;
 
-/** Split a text at its long runs of empty lines. Each run is returned as the number of its lines. */
+/**
+ * Split a text at its long runs of empty lines. Each run is returned as the number of its lines. The runs have the odd
+ * indexes, because `split` also returns what the group in `EMPTY_LINES` has matched.
+ */
 export function splitAtEmptyLines(text: string): readonly (string | number)[] {
   return text.split(EMPTY_LINES).map((part, index) => (index % 2 === 1 ? part.split('\n').length - 1 : part));
 }
 
-/** Format a count: 950, 1.2k, 34k, 1.2M. */
+/** Format a count in few characters, rounded: 950, 1.2k, 34k, 1.2M. */
 export function formatCount(count: number): string {
   if (count < 1000) {
     return String(count);
@@ -83,7 +86,7 @@ export function formatCount(count: number): string {
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, '') : String(Math.round(size))}${unit}`;
 }
 
-/** Format a whole number with commas: 1,234,567. */
+/** Format a whole number with all of its digits, in groups of three: 1,234,567. */
 export function formatNumber(value: number): string {
   return value.toLocaleString('en');
 }
@@ -125,9 +128,9 @@ export function baseName(path: string): string {
 const SHORT_ID_LENGTH = 8;
 
 /**
- * Return the summary of a call with the ids of cells replaced by their numbers, because a reader does not know the ids.
- * `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook. If
- * it is not known, the id is shortened.
+ * Return the summary of a tool call with the ids of cells replaced by their numbers, because a reader does not know the
+ * ids. `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook.
+ * If it is not known, the id is shortened.
  */
 export function replaceCellIds(
   summary: string,

@@ -32,8 +32,8 @@ export function createMarkdownRenderer(
   /** The elements into which a text is being rendered. */
   const busyElements = new WeakSet<HTMLElement>();
   const sanitizer = {
-    sanitize: (dirty: string) =>
-      sanitizeHtml(rendermime.sanitizer.sanitize(dirty), alt =>
+    sanitize: (html: string) =>
+      sanitizeHtml(rendermime.sanitizer.sanitize(html), alt =>
         trans.__('Image, not loaded: %1', alt || trans.__('untitled'))
       )
   };

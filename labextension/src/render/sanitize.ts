@@ -13,7 +13,8 @@ const TAGS = new Set(
   ).split(' ')
 );
 /**
- * The attributes that are kept. They are listed in two parts, because a longer list would take a line for each name.
+ * The attributes that are kept. They are listed in two parts, because the formatter would put each name of a longer
+ * list on a line of its own.
  */
 const ATTRIBUTES = new Set(['align', 'alt', 'checked', 'class', 'colspan', 'dir', 'disabled', 'href', 'lang']);
 for (const name of ['open', 'rowspan', 'src', 'start', 'title', 'type']) {

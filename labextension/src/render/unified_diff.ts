@@ -31,8 +31,8 @@ export interface CellHeading {
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
 /**
- * Matches the heading of a cell, such as `# %% cell 3 [c3] code` or `# %% new cell [c4] markdown`. The server puts a
- * backslash before each line of a source that begins so, and before no heading.
+ * Matches the heading of a cell, such as `# %% cell 3 [c3] code` or `# %% new cell [c4] markdown`. A line of a source
+ * that begins like a heading does not match, because the server puts a backslash before it.
  */
 const HEADING = /^# %% (?:cell (\d+)|new cell) \[[^\]]*\] (code|markdown|raw)$/;
 

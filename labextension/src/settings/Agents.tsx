@@ -92,6 +92,7 @@ interface CardProps {
 /** Draws the card of one agent. An agent can be changed and deleted if it has a Markdown file that is not locked. */
 export function AgentCard({ agent, onTry, onEdit, onDelete, children }: CardProps): React.ReactElement {
   const { trans } = useEnv();
+  // `heldBack`: the agent has no effect until the user trusts its folder. `locked` says why its file cannot be changed.
   const { name, origin, mode, description, model, files, digest, error, heldBack, locked } = agent;
   const modes = {
     primary: trans.__('for you'),

@@ -1,4 +1,6 @@
-/** Draws a button for what cannot be undone. The first press changes its label, and the second press does it. */
+/**
+ * Draws a button for an action that cannot be undone. The first press changes its label, the second runs the action.
+ */
 
 import * as React from 'react';
 

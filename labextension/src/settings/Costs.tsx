@@ -17,6 +17,7 @@ import { useEnv } from '../view/common/env';
 /** Fetches the costs of the chat that the panel shows, and shows them. */
 export function Costs({ session }: { readonly session: Session }): React.ReactElement {
   const { trans } = useEnv();
+  // The result is not used: this only draws the view again when the state changes.
   React.useSyncExternalStore(session.subscribe, () => session.state);
   const [costs, setCosts] = React.useState<ChatCostsResult>();
   const { id, usage, title } = session.chat;
@@ -40,7 +41,7 @@ export function CostTable({
   readonly title: string;
 }): React.ReactElement {
   const { trans } = useEnv();
-  // A row without a cost is not shown.
+  // The label and the cost of each row. A row without a cost is not shown.
   const rows: readonly (readonly [string, Cost | undefined])[] = [
     [trans.__('Last message'), costs.message],
     [title === '' ? trans.__('This chat') : trans.__('This chat: %1', title), costs.chat],
@@ -109,7 +110,7 @@ function describeOutsideCost({ agent, cost }: OutsideCost, trans: TranslationBun
       );
 }
 
-/** Return the cost in words. Requests of unknown price are counted apart. */
+/** Return the cost in words. `unpriced` is the number of requests of unknown price, which the cost does not contain. */
 function describeCost({ cost, requests, unpriced }: Cost, trans: TranslationBundle): string {
   if (requests > 0 && unpriced === requests) {
     return trans.__('unknown');

@@ -44,7 +44,7 @@ export function Defaults({ session, names = MODELS_AND_BUDGETS }: DefaultsProps)
   );
 }
 
-interface Props {
+interface ListProps {
   /** The defaults to show, as the server lists them. */
   readonly defaultsResult: ConfigDefaultsResult;
   /** The names of the models that can be chosen. */
@@ -70,8 +70,9 @@ const MODELS_AND_BUDGETS: readonly DefaultName[] = (Object.keys(FIELDS) as Defau
 );
 
 /** Draws the defaults, each with a form of its own, and the notes above them. */
-export function DefaultList({ defaultsResult: { defaults, file }, models, onSave }: Props): React.ReactElement {
+export function DefaultList({ defaultsResult: { defaults, file }, models, onSave }: ListProps): React.ReactElement {
   const { trans } = useEnv();
+  // Without models, this is the list for the approval rules, which needs no notes about models.
   const hasModels = defaults.some(({ name }) => FIELDS[name] === 'model');
   return (
     <>
@@ -93,13 +94,13 @@ export function DefaultList({ defaultsResult: { defaults, file }, models, onSave
   );
 }
 
-interface DefaultProps extends Omit<Props, 'defaultsResult'> {
+interface FormProps extends Omit<ListProps, 'defaultsResult'> {
   /** The default: its value, its file, and why it cannot be changed, if it cannot. */
   readonly setting: DefaultSetting;
 }
 
 /** Draws the form for one default: its field, a button that saves it, and the file that contains it. */
-function DefaultForm({ setting, models, onSave }: DefaultProps): React.ReactElement {
+function DefaultForm({ setting, models, onSave }: FormProps): React.ReactElement {
   const { trans } = useEnv();
   // `own`: the user's own file decides about the value. `locked` and `limited` say why the user cannot change the
   // value, or cannot raise it beyond a limit.
@@ -153,6 +154,7 @@ function DefaultForm({ setting, models, onSave }: DefaultProps): React.ReactElem
         event.preventDefault();
         // The button is disabled once the value is saved, and a disabled button loses the focus.
         document.getElementById(id)?.focus();
+        // Without a value, the server removes the default.
         const value = text === '' ? {} : { [field]: field === 'dollars' ? Number(text) : text };
         void onSave({ name, ...value }).then(setSaved);
       }}

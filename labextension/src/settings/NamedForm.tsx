@@ -1,6 +1,6 @@
 /**
- * Draws what the forms for agents, skills and servers have in common: the name, the place where it is written, the error
- * and the buttons. The fields between the name and the place are passed as children.
+ * Draws what the forms for agents, skills and servers have in common: the name, the place where it is written, the
+ * error and the buttons. The fields between the name and the place are passed as children.
  *
  * This module knows no session: the form of each kind reads its fields and passes them on.
  */
@@ -15,7 +15,7 @@ import { readField } from '../view/first_run/Login';
 /** Returns the text of the field with a name. */
 export type GetField = (name: string) => string;
 
-/** What is written is for one workspace or for all of the user's. */
+/** Where something applies: in this workspace, or in all workspaces of the user (`global`). */
 export type Scope = 'workspace' | 'global';
 
 interface Props {
@@ -107,9 +107,10 @@ export function NamedForm({ oldName, scopes, children, ...props }: Props): React
 }
 
 /**
- * Return what says where something is written: the scope that the user has chosen, or the file that is changed. With
- * the digest of the text that the user has seen, the server refuses to overwrite a file that has changed since.
- * Something without a digest cannot be changed.
+ * Return the fields that tell the server where something is written: the scope that the user has chosen or, for a
+ * change, the file that is changed (`old`). With the digest of the text that the user has seen, the server refuses to
+ * overwrite a file that has changed since. Without a file and its digest nothing can be changed, and the result is
+ * empty.
  */
 export function readPlace(
   getField: GetField,

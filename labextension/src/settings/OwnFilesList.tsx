@@ -24,7 +24,10 @@ export interface OwnFilesListing<Entry> {
 
 /** What the form of an entry calls. */
 interface FormActions {
-  /** Calls `write`, which returns a sentence about what was done, and closes the form. Returns the error message. */
+  /**
+   * Calls `write`, which returns a sentence about what was done, and closes the form. Returns the error message, with
+   * which the form stays open; empty when there was no error.
+   */
   readonly submit: (write: () => Promise<string>) => Promise<string>;
   /** Closes the form. */
   readonly cancel: () => void;
@@ -84,7 +87,7 @@ export function OwnFilesList<Entry>({
     setLastAction('');
     setEdited(entry);
   };
-  const form: FormActions = {
+  const formActions: FormActions = {
     submit: async write => {
       try {
         setLastAction(await write());
@@ -103,7 +106,7 @@ export function OwnFilesList<Entry>({
     <>
       <p className="eca-Note">{texts.intro}</p>
       {edited === 'new' ? (
-        drawForm(form)
+        drawForm(formActions)
       ) : (
         <button
           type="button"
@@ -123,7 +126,7 @@ export function OwnFilesList<Entry>({
       <ul className="eca-Cards" aria-label={texts.listLabel}>
         {listing.entries.map(entry =>
           drawCard(entry, {
-            form: edited === entry ? drawForm(form, entry) : undefined,
+            form: edited === entry ? drawForm(formActions, entry) : undefined,
             edit: () => {
               open(entry);
             },
@@ -145,9 +148,9 @@ interface CardProps {
   /** The files that are shown. */
   readonly files: readonly string[];
   readonly error?: string | undefined;
-  /** What stands beside the name. */
+  /** A short text beside the name. */
   readonly summary?: string;
-  /** Sentences below the error. */
+  /** Sentences below the error. Those that are undefined or false are not shown. */
   readonly notes: readonly (string | undefined | false)[];
   /** The buttons before *Edit* and *Delete*. */
   readonly buttons: React.ReactNode;
@@ -159,9 +162,9 @@ interface CardProps {
   readonly deletedFile?: string | undefined;
   /** Deletes the file. */
   readonly onDelete: () => void;
-  /** The form, while it is open. It stands in place of the buttons. */
+  /** The form, while it is open. It replaces the buttons. */
   readonly form: React.ReactNode;
-  /** What stands below the buttons. */
+  /** Shown below the buttons. */
   readonly children?: React.ReactNode;
 }
 

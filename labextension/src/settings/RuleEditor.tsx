@@ -139,7 +139,7 @@ export function RuleEditor({ old, rules, tools, notebook, onTry, onSubmit, onCan
   const id = React.useId();
   const rule = toRule(draft, old, notebook);
   /** The notebook that the rule is for. A changed rule stays in its notebook. */
-  const place = old?.notebook ?? rule?.notebook;
+  const ruleNotebook = old?.notebook ?? rule?.notebook;
   const file = rule === undefined || old !== undefined ? undefined : findFileOfRule(rules, rule);
   const decisions = nameDecisions(trans);
   const changeDraft = (fields: Partial<RuleDraft>): void => {
@@ -256,9 +256,9 @@ export function RuleEditor({ old, rules, tools, notebook, onTry, onSubmit, onCan
           {trans.__('This file has a rule for the tool already. The new one is added to it: %1', toExactText(file))}
         </p>
       )}
-      {place !== undefined ? (
+      {ruleNotebook !== undefined ? (
         <p className="eca-Note">
-          {trans.__('The rule is only for what is asked in this notebook: %1', toExactText(place))}
+          {trans.__('The rule is only for what is asked in this notebook: %1', toExactText(ruleNotebook))}
         </p>
       ) : (
         old !== undefined && (
@@ -292,7 +292,9 @@ export function RuleEditor({ old, rules, tools, notebook, onTry, onSubmit, onCan
       <RuleTrial
         // The result is that of one rule: it is gone as soon as the rule changes.
         key={JSON.stringify(rule)}
-        onTry={rule && (() => onTry({ ...toText(rule), ...(place !== undefined && { notebook: place }) }))}
+        onTry={
+          rule && (() => onTry({ ...toText(rule), ...(ruleNotebook !== undefined && { notebook: ruleNotebook }) }))
+        }
       />
       {error !== '' && (
         <p className="eca-Trouble" role="alert">

@@ -1,6 +1,6 @@
 /**
- * Draws what an approval rule would do with the newest tool calls of the user's chats, below the form of the rule. So the
- * user sees whether a pattern matches what it is meant for, before the rule is written.
+ * Draws what an approval rule would do with the newest tool calls of the user's chats, below the form of the rule. So
+ * the user sees whether a pattern matches what it is meant for, before the rule is written.
  *
  * This module decides nothing: the server does (`host/operations/rule_trials.py`).
  */
@@ -61,7 +61,10 @@ export function RuleTrial({ onTry }: Props): React.ReactElement {
   );
 }
 
-/** Scroll to an element that has come. It is the same function at each drawing, so that React calls it only once. */
+/**
+ * Scroll to an element. React calls this when it has added the element, and with null when it has removed it. The
+ * function is the same at each drawing, so that React does not call it again.
+ */
 function scrollIntoView(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'nearest' });
 }
@@ -77,7 +80,8 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
     );
   }
   const decisions = nameDecisions(trans);
-  const pasts = {
+  // What has happened to a call.
+  const pastTexts = {
     unasked: trans.__('ran without asking'),
     approved: trans.__('was approved'),
     rejected: trans.__('was rejected'),
@@ -112,6 +116,7 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
                 {decisions[decision]}
                 {cause && (
                   <span className="eca-Note">
+                    {/* `user-config` is the reason of a call that a rule forbids. */}
                     {explainDecision(
                       { cause, asked: decision === 'ask', ...(decision === 'deny' && { reason: 'user-config' }) },
                       trans
@@ -120,7 +125,7 @@ export function TriedCalls({ result: { calls } }: { readonly result: ApprovalsTr
                 )}
               </td>
               <td>
-                {pasts[happened]}
+                {pastTexts[happened]}
                 <time className="eca-Note" dateTime={new Date(at).toISOString()}>
                   {new Date(at).toLocaleString()}
                 </time>

@@ -36,9 +36,9 @@ export function Rules({ session }: { readonly session: Session }): React.ReactEl
   }, [session]);
   React.useEffect(() => {
     void reload();
-    const unsubscribe = [approvalRules, ownFiles].map(source => source?.subscribe(() => void reload()));
+    const endFunctions = [approvalRules, ownFiles].map(source => source?.subscribe(() => void reload()));
     return () => {
-      unsubscribe.forEach(end => end?.());
+      endFunctions.forEach(end => end?.());
     };
   }, [reload, approvalRules, ownFiles]);
   return rulesResult === undefined ? (

@@ -17,6 +17,7 @@ import type { SettingsWidget } from './widget';
 const OPEN_COMMAND = 'eca:open-settings';
 
 export const settingsPlugin: JupyterFrontEndPlugin<void> = {
+  // Users can switch a plugin of Lab off by its id. So this id stays, although the folder has another name.
   id: 'jupyter-eca:managing',
   description: 'Opens the settings of the assistant.',
   autoStart: true,
@@ -33,6 +34,7 @@ function activate(
   palette: ICommandPalette | null
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_eca');
+  // The labels of the palette's entries that open one section, by the names of the sections (`Settings.tsx`).
   const sections: Readonly<Record<string, string>> = {
     defaults: trans.__('Models and Budget of the Assistant'),
     servers: trans.__('MCP Servers of the Assistant'),

@@ -19,7 +19,7 @@ import { isSection, Section, Settings } from './Settings';
 export class SettingsWidget extends ReactWidget {
   /** The section that is shown. */
   private section: Section = 'defaults';
-  /** The environment of the views. In addition to that of the panel, it opens the files of the settings. */
+  /** The environment of the views: that of the panel, with a function that opens the files of the settings. */
   private readonly env: Env;
 
   constructor(private readonly panel: AssistantPanel) {

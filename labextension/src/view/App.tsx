@@ -1,9 +1,9 @@
 /**
  * Draws the whole panel: the header and, below it, a chat with its prompt box or the list of chats.
  *
- * It keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts of the
- * view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the prompt
- * box and what is around it).
+ * This module keeps only the state of the view. The session (`chat/session.ts`) does what the user asks for. The parts
+ * of the view are in `transcript/` (the messages of the chat), `tools/` (the cards of tool calls) and `composer/` (the
+ * prompt box and what is around it).
  *
  * While a turn is running, the user may send more messages. A steering message (`Chat.steers`) goes to the running
  * turn. A queued message (`Chat.queue`) waits for the end of the turn.
@@ -112,17 +112,17 @@ export function App({
   /** Whether the choice of the format for an export is shown. */
   const [isExportShown, showExport] = React.useState(false);
   /** How many chats the user has started with the button. */
-  const [started, countStarted] = React.useState(0);
+  const [startedCount, setStartedCount] = React.useState(0);
   const panel = React.useRef<HTMLDivElement>(null);
   const waiting = React.useMemo(() => (isListShown ? [] : listWaitingCalls(chat)), [isListShown, chat]);
   const people = usePeople(chat, state.user);
   useFocusRestoration(panel);
   React.useEffect(() => {
     // What the user types next is the first message of the new chat.
-    if (started > 0) {
+    if (startedCount > 0) {
       panel.current?.querySelector<HTMLElement>(PROMPT_BOX)?.focus();
     }
-  }, [started]);
+  }, [startedCount]);
   useDraftCleanup(session, drafts);
   useRefusedMessageRecovery(session, drafts, isListShown);
   const mayAsk = state.rights?.asks !== false;
@@ -162,7 +162,7 @@ export function App({
               ? () => {
                   showList(false);
                   startChat(session, drafts, isNotebookChat);
-                  countStarted(before => before + 1);
+                  setStartedCount(before => before + 1);
                 }
               : undefined
           }
@@ -431,6 +431,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     },
     [session, editedMessage, onCancelEdit]
   );
+  // The functions that keep and undo changes.
   const review = React.useMemo(
     () => ({
       onKeep: (changes: readonly Change[]) => keepChanges(session, changes),
@@ -519,6 +520,8 @@ function ChatView(props: ChatViewProps): React.ReactElement {
       {chat.blocks.length === 0 && !busy ? (
         <div className="eca-Transcript-frame eca-mod-empty">
           {mayAsk ? (
+            // Without an assistant on the server (`absent`), no list of models will come, so the page does not wait for
+            // it.
             <Welcome
               configured={state.configured || state.connection === 'absent'}
               needsModel={!hasOutsideAgent}

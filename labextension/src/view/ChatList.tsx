@@ -202,7 +202,7 @@ type RowProps = Pick<Props, 'onOpen' | 'onRename' | 'onDelete'> & {
   readonly chat: ChatSummary;
   /** Whether the row names the notebook of the chat, because the heading of its group does not. */
   readonly namesNotebook: boolean;
-  /** Whether the chat stands at the top of the list. */
+  /** Whether the user has pinned the chat. Pinned chats are listed first. */
   readonly isPinned: boolean;
   /** Pins the chat, or unpins it; undefined where the page has no settings. */
   readonly onTogglePin: ((id: ChatId) => void) | undefined;

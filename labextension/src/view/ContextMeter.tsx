@@ -35,12 +35,12 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
   // The box itself gets the focus when it opens.
   const { open, setOpen, close, frame } = usePopup('[role=dialog]');
   const limit = usage.limit?.context ?? 0;
-  const used = formatCount(usage.sessionTokens);
+  const usedText = formatCount(usage.sessionTokens);
   const share = limit === 0 ? undefined : Math.min(1, usage.sessionTokens / limit);
   const label =
     share === undefined
-      ? trans.__('%1 tokens of context used', used)
-      : trans.__('%1 of %2 tokens of context used', used, formatCount(limit));
+      ? trans.__('%1 tokens of context used', usedText)
+      : trans.__('%1 of %2 tokens of context used', usedText, formatCount(limit));
   const nextEstimate = useNextEstimate(estimate, open);
   return (
     <div className="eca-Meter-frame" {...frame}>
@@ -56,7 +56,7 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
         }}
       >
         {share === undefined ? (
-          trans.__('Context %1', used)
+          trans.__('Context %1', usedText)
         ) : (
           <>
             <span className={`eca-Meter-bar${share > NEARLY_FULL ? ' eca-mod-full' : ''}`}>
@@ -147,6 +147,7 @@ export function Breakdown({ breakdown }: { readonly breakdown: ContextBreakdown 
   const parts = categories.map(({ name, tokens }) => ({ name: names[name] ?? name, tokens }));
   return (
     <>
+      {/* The style sheet chooses the colour of each part by its `data-part`. */}
       <div className="eca-Context-bar" aria-hidden="true">
         {parts.map(({ tokens }, index) => (
           <span key={index} data-part={index} style={{ inlineSize: formatShare(tokens / totalTokens, 2) }} />

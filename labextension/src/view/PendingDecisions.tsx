@@ -45,7 +45,7 @@ export function PendingDecisions({ session, onDecide }: Props): React.ReactEleme
   }
   return (
     <div className="eca-Panel eca-Deciding" role="group" aria-label={trans.__('The assistant asks')}>
-      {/* The function looks only at the blocks of the chat. So it gets the calls of subagents as such blocks. */}
+      {/* `describeForScreenReader` reads only the blocks of a chat. So the calls of subagents become such blocks. */}
       <p className="eca-Hidden" role="status" aria-live="polite">
         {describeForScreenReader(state, { ...chat, blocks: calls.map(({ block }) => block) }, trans)}
       </p>

@@ -41,7 +41,8 @@ export async function findOutage(settings: ServerConnection.ISettings): Promise<
     const url = URLExt.join(settings.baseUrl, 'api', 'status');
     const { status, redirected, headers } = await ServerConnection.makeRequest(url, {}, settings);
     const isHubAnswer = headers.has(HUB_HEADER);
-    // 424 is the answer of a hub for a server that is not running, 503 that of a proxy.
+    // 424 is the answer of a hub for a server that is not running, 503 that of a proxy. A hub may also answer 404. From
+    // the server itself, 404 would mean something else.
     if (status === 424 || status === 503 || (isHubAnswer && status === 404)) {
       return 'stopped';
     }

@@ -24,11 +24,16 @@ const MAX_SEGMENT_LENGTH = 50_000;
  * button shows others.
  */
 const MAX_SEGMENTS = 400;
-/** The most characters of a block of code that is rendered again each time it grows. A longer one is plain until its end. */
+/**
+ * The most characters of a block of code that is rendered again each time it grows. A longer one is plain until its
+ * end.
+ */
 const MAX_GROWING_LENGTH = 4000;
 /** The most parts of a growing block of code that are in the page. */
 const MAX_CODE_PARTS = 60;
-/** A block of code that has not grown for this time is rendered, although nothing has ended it: the turn was stopped. */
+/**
+ * A block of code that has not grown for this time is rendered, although nothing has ended it: the turn was stopped.
+ */
 const SETTLED_MS = 1000;
 
 /** The text, which may still grow. It is not trusted: `Env.markdown` makes it safe. */
@@ -37,6 +42,7 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
   const [segmented, setSegmented] = React.useState(() => splitSegments(text));
   const [shownCount, setShownCount] = React.useState(MAX_SEGMENTS);
   const current = segmented.text === text ? segmented : splitSegments(text, segmented);
+  // React allows this while it draws. It keeps the result, from which the next, longer text is split.
   if (current !== segmented) {
     setSegmented(current);
   }
@@ -56,9 +62,9 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
         </button>
       )}
       {segments.slice(hiddenCount).map((segment, index) => {
-        const number = hiddenCount + index;
-        const block = number === segments.length - 1 ? openBlock : undefined;
-        return <Segment key={number} text={segment} openBlock={block} />;
+        const segmentIndex = hiddenCount + index;
+        const block = segmentIndex === segments.length - 1 ? openBlock : undefined;
+        return <Segment key={segmentIndex} text={segment} openBlock={block} />;
       })}
     </div>
   );

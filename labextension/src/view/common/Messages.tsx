@@ -84,8 +84,8 @@ export function Messages({ session, messages, onRestore }: Props): React.ReactEl
 }
 
 /**
- * Draws the question whether the browser should notify the user. It stays until the user has answered, and lies over
- * nothing. `attention/notifier.ts` asks it, and asks the browser for its permission.
+ * Draws the question whether the browser should notify the user. It stays until the user has answered, and covers no
+ * part of the panel. `attention/notifier.ts` shows the question, and asks the browser for its permission after a yes.
  */
 function NotificationOffer({ text, onDismiss }: Omit<NoticeProps, 'onUndo'>): React.ReactElement {
   const { trans, savePreferences } = useEnv();

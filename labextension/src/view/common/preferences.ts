@@ -1,6 +1,7 @@
 /**
- * Reads and writes what the user has set for the panel in Lab's own settings: its side, the key that sends, the chips
- * (labels above the prompt box for what is sent with a message), the list of chats, and the notifications.
+ * Reads and writes what the user has set for the panel in Lab's own settings: the side of Lab on which the panel is,
+ * the key that sends a message, the chips (labels above the prompt box for what is sent with a message), the list of
+ * chats, and the notifications.
  *
  * The settings of the assistant (providers, servers, rules) are not here: the server keeps them, and `settings/` shows
  * them.
@@ -20,9 +21,9 @@ export interface Preferences {
   readonly chips: boolean;
   /** How the list of chats is grouped. */
   readonly chatGrouping: Grouping;
-  /** The ids of the chats that stand at the top of the list. */
+  /** The ids of the chats that the list of chats shows first. */
   readonly pinnedChats: string[];
-  /** Whether the panel keeps its chat when the user goes to another notebook. */
+  /** Whether the panel keeps the chat that it shows when the user goes to another notebook. */
   readonly pinChat: boolean;
   /**
    * Whether the browser notifies the user when an answer ends or waits in a hidden tab. `ask`: the user was not asked

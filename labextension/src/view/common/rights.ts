@@ -12,7 +12,7 @@ import { ClientRights } from '../../wire/protocol';
  */
 export const Rights = React.createContext<ClientRights | undefined>(undefined);
 
-/** Whether the user may send messages. A user who may not sees no buttons that change a chat. */
+/** Whether the user may send messages. Without this right, the views show no buttons that change a chat. */
 export function useMayAsk(): boolean {
   return React.useContext(Rights)?.asks !== false;
 }

@@ -42,6 +42,7 @@ export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement
         frame.onKeyDown(event);
         if (open && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
           event.preventDefault();
+          // The menu has two items, so both keys go to the other one.
           const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=menuitem]')];
           items.find(item => item !== document.activeElement)?.focus();
         }

@@ -144,6 +144,7 @@ export function Composer(props: Props): React.ReactElement {
     } else if (context !== undefined) {
       addChip(context);
     }
+    // A space ends the word, unless one follows it already.
     typeText(
       box.current,
       { start, end },
@@ -238,6 +239,7 @@ export function Composer(props: Props): React.ReactElement {
       onUnsentChange({ text: message, contexts });
     }
   };
+  // After each drawing: when the page is connected again, send the text that the user wanted to send before.
   React.useEffect(() => {
     if (connected && heldText !== undefined) {
       setHeldText(undefined);

@@ -7,7 +7,7 @@
  * differ.
  *
  * This module knows no server and no suggestions: those are in `Composer.tsx`. `mentions/caret.ts` decides where the
- * caret may stand.
+ * caret may be.
  */
 
 import * as React from 'react';
@@ -90,7 +90,7 @@ export function PromptBox({
         }}
         onSelect={event => {
           const { selectionStart: start, selectionEnd: end, selectionDirection, value } = event.currentTarget;
-          // The caret may not stand inside of a mention. While the text is changing, the mentions are not known yet.
+          // The caret may not be inside of a mention. While the text is changing, the mentions are not known yet.
           const outside = value === text ? keepOutside(mentions, selected.current, { start, end }) : { start, end };
           if (outside.start !== start || outside.end !== end) {
             event.currentTarget.setSelectionRange(outside.start, outside.end, selectionDirection);

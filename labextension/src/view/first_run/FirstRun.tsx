@@ -2,8 +2,8 @@
  * Draws the first steps of a user who has set up no model: three buttons (sign in, paste a key, try the small model),
  * and what each button opens. The small model runs inside Jupyter without a key.
  *
- * A pasted key is only in its field until it is sent, and never in the state of a view. Then the field is emptied.
- * `first_steps.ts` sends the requests to the server.
+ * A pasted key is only in its field until it is sent, and never in the state of a view. When it is sent, the field is
+ * emptied. `first_steps.ts` sends the requests to the server.
  */
 
 import * as React from 'react';
@@ -25,7 +25,7 @@ interface Props {
   readonly steps: Pick<FirstSteps, 'loadProviders' | 'signIn' | 'sendInput' | 'useKey' | 'tryKey'>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
-  /** Called with true when the user has pressed a button, and with false when the user goes back to the buttons. */
+  /** Called with true when the user opens a step with a button, and with false when the user goes back. */
   readonly onOpen: (open: boolean) => void;
   /** Called with the result when a key works. */
   readonly onKeyWorks: (result: KeyResult) => void;
@@ -71,7 +71,8 @@ export function FirstRun({
     <div className="eca-Welcome eca-FirstRun" role="region" aria-label={trans.__('First steps')}>
       {choice === undefined && (
         <>
-          {/* Code in a kernel can read what a widget sends. So a key is typed only in the page of Lab. */}
+          {/* Code in a kernel can read what a widget sends. So a key is typed only in the panel of Lab. A widget has no
+              `openSettings`. */}
           {openSettings === undefined ? (
             <p>
               {trans.__('Type this in the box below to sign in or to use a key:')} <code>/login</code>
@@ -147,7 +148,7 @@ export function FirstRun({
   );
 }
 
-/** Lab's translation. */
+/** The type of Lab's translation bundle. */
 type Trans = ReturnType<typeof useEnv>['trans'];
 
 /** Return a text that says that the small model is built in, or how much has to be downloaded. */
@@ -314,6 +315,7 @@ function InstallSteps({
 }: Pick<Props, 'bundled' | 'steps' | 'onTrySmallModel'>): React.ReactElement {
   const { trans } = useEnv();
   const [isLooking, setLooking] = React.useState(false);
+  /** Fetch the list of providers again. It says whether the small model is installed now. */
   const lookForModel = async (): Promise<void> => {
     setLooking(true);
     await steps.loadProviders();

@@ -182,6 +182,7 @@ export function formatRemembered(remembers: readonly string[], trans: Translatio
     write_file: trans.__('writing files'),
     edit_file: trans.__('edits of files')
   };
+  // Some of these texts consist of a tool and a place, for example `notebook_edit_cell in data.ipynb`.
   const described = remembers.map(scope => {
     const [, name = '', place = ''] = /^(\w+)( in [^]*)$/.exec(scope) ?? [];
     return Object.hasOwn(words, name) ? `${words[name] ?? ''}${place}` : scope;
@@ -201,8 +202,9 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
   const { trans } = useEnv();
   const key = makeCallKey(chatId, id);
   const field = React.useRef<HTMLInputElement | null>(null);
-  const [before] = React.useState(draftReasons.get(key));
-  const [reason, setReason] = React.useState(before?.reason ?? '');
+  // The draft when the form was opened.
+  const [firstDraft] = React.useState(draftReasons.get(key));
+  const [reason, setReason] = React.useState(firstDraft?.reason ?? '');
   // React calls this without an element just before the field is removed from the page.
   const rememberFocus = React.useCallback(
     (input: HTMLInputElement | null) => {
@@ -235,7 +237,7 @@ function RejectForm({ chatId, id, onReject, onBack }: RejectProps): React.ReactE
       <input
         ref={rememberFocus}
         className="eca-Input"
-        autoFocus={before?.focused !== false}
+        autoFocus={firstDraft?.focused !== false}
         dir="auto"
         value={reason}
         aria-label={trans.__('Reason, sent to the assistant')}

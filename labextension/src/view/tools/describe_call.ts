@@ -50,6 +50,7 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
         const kernel = notebooks.findKernel(details.path) ?? '';
         return kernel === '' ? line : trans.__('%1 in %2', line, toExactText(kernel));
       }
+    // For any other change of a notebook, the summary below is the line.
   }
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
     return trans.__('Run code (%1)', describeLineCount(args.code));

@@ -14,7 +14,7 @@ import { useEnv } from '../common/env';
 
 interface Props {
   readonly question: OpenQuestion;
-  /** Called with the key of the question, and with the answer. If the user skips the question, it is `cancelled`. */
+  /** Called with the key of the question, and with the answer. The answer to a skipped question is `cancelled`. */
   readonly onAnswer: (key: number, answer: ChatAskQuestionResult) => void;
 }
 
