@@ -18,7 +18,7 @@ import '../../style/waiting_cells.css';
 const METADATA_KEY = 'jupyter_eca';
 /** The CSS selector of a card in the output of a cell. */
 const CARD = '.jp-OutputArea .eca-Widget';
-/** What a user does in order to look at another place or to type there. */
+/** The events of a user who goes to another place of the notebook, or types there. */
 const ACTIONS = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 /** The card must stay in view for this number of frames. After a long scroll Lab moves the cells for some time. */
 const STEADY_FRAMES = 10;

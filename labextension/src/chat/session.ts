@@ -49,7 +49,7 @@ import {
   State
 } from './state';
 
-/** What the session needs from the page. */
+/** The functions and values of the page that the session needs. */
 export interface SessionEnvironment {
   /** The notebooks of this page, which the server may read and edit. Undefined where the page has none. */
   readonly notebooks?: NotebookHost;

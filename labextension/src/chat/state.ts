@@ -54,7 +54,7 @@ export interface Question extends ChatAskQuestionParams {
   readonly key: number;
 }
 
-/** What the next turn runs with. An empty name leaves the choice to the server. */
+/** The model, the agent and the variant of the next turn. An empty name leaves the choice to the server. */
 export interface Selection {
   /** The full name of the model, `provider/model`. */
   readonly model: string;

@@ -12,7 +12,7 @@ import { isQuestion } from '../notebook/question_cell';
  */
 export type MagicHelp = 'load' | 'ask';
 
-/** What is read from the outputs of a cell. */
+/** The facts about the outputs of a cell from which the decision is made. */
 export interface FailedOutputs {
   /** Whether an output is an error. */
   readonly hasError: boolean;

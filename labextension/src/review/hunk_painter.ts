@@ -21,7 +21,7 @@ interface Drawing {
   readonly style: HunkStyle;
 }
 
-/** What is drawn in one cell, by the layers. */
+/** The drawings of one cell, by their layers. */
 type Layers = Partial<Record<Layer, Drawing>>;
 
 /** Remembers the hunks of each cell, and draws them when the cell has an editor. */

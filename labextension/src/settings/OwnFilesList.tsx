@@ -16,13 +16,13 @@ import { TextWithCode } from '../view/common/TextWithCode';
 import { ConfirmedButton } from './ConfirmedButton';
 import { FileLinks } from './FileLink';
 
-/** What the server lists. `locked`: why nothing can be added; absent when something can. */
+/** The list that the server returns. `locked` says why nothing can be added; it is absent when something can. */
 export interface OwnFilesListing<Entry> {
   readonly entries: readonly Entry[];
   readonly locked?: string | undefined;
 }
 
-/** What the form of an entry calls. */
+/** The functions that the form of an entry calls. */
 interface FormActions {
   /**
    * Calls `write`, which returns a sentence about what was done, and closes the form. Returns the error message, with
@@ -33,7 +33,7 @@ interface FormActions {
   readonly cancel: () => void;
 }
 
-/** What the card of an entry gets. */
+/** The form that the card of an entry shows, and the functions that the card calls. */
 interface CardActions {
   /** The form of the entry, while it is open. */
   readonly form: React.ReactElement | undefined;

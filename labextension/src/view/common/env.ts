@@ -79,6 +79,7 @@ export interface Observed<T> {
   readonly current: () => T;
 }
 
+/** The React context with the `Env` of the page. It is undefined outside of an `EnvProvider`. */
 const EnvContext = React.createContext<Env | undefined>(undefined);
 export const EnvProvider = EnvContext.Provider;
 

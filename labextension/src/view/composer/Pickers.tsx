@@ -19,13 +19,13 @@ type PickerMark = 'model' | 'agent';
 interface Props {
   /** Gets the element around the pickers. `openPicker` needs it. */
   readonly frame: React.RefObject<HTMLDivElement>;
-  /** What is chosen now. */
+  /** The agent, the model and the variant that are chosen now. */
   readonly selection: Selection;
   /** The names of the models that can be chosen. */
   readonly models: readonly string[];
   /** The names of the agents that can be chosen. */
   readonly agents: readonly string[];
-  /** Those of the agents that choose their model themselves. */
+  /** The names of the agents that choose their model themselves. */
   readonly outsideAgents: readonly string[];
   /** The options of the outside agent of the chat. */
   readonly agentOptions: readonly AgentOption[];
@@ -33,7 +33,7 @@ interface Props {
   readonly chosenOptions: Readonly<Record<string, string>>;
   /** Called with the id and the value of an option that the user has chosen. */
   readonly onChooseOption: (option: string, value: string) => void;
-  /** Called with what the user has chosen. */
+  /** Called with the agent, the model or the variant that the user has chosen. */
   readonly onChoose: (selection: Partial<Selection>) => void;
 }
 

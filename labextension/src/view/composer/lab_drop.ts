@@ -15,7 +15,7 @@ const FILES_MIME_TYPE = 'application/x-jupyter-icontents';
 /** The CSS class of the element while cells are dragged over it. */
 const DRAGGED_OVER = 'eca-mod-dropping';
 
-/** What happens with the things that are dropped on the element. */
+/** The functions that receive the cells and files that are dropped on the element. */
 interface DropTarget {
   /** Called with cells. */
   readonly onCells: (cells: readonly PastedCell[]) => void;

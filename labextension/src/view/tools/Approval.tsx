@@ -18,7 +18,7 @@ import { Rights } from '../common/rights';
 import { DECISION_KEYS, NextDecision } from './decision_keys';
 import { toExactText } from '../../render/format';
 
-/** What the buttons of a tool call do. `id` is the id of the call. */
+/** The functions of the buttons of a tool call. `id` is the id of the call. */
 export interface DecisionActions {
   /** The chat of the call: the one that is shown, or that of a subagent. */
   readonly chatId: ChatId;

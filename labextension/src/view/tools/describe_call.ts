@@ -12,7 +12,7 @@ import type { FindCell } from '../../chat/pasted_cells';
 import { replaceCellIds, toExactText } from '../../render/format';
 import { RunCellsDetails } from '../../wire/protocol';
 
-/** What is known about the open notebooks. */
+/** The functions that find the cells and kernels of the open notebooks. */
 export interface OpenNotebooks {
   readonly findCell: FindCell;
   /** Returns the name of the kernel of an open notebook, as Lab shows it. */

@@ -1,6 +1,6 @@
 /**
- * Lists what the user can do after a failure of a turn. Its card has a button for each of these remedies. The server
- * sends the kind of the failure. Pure.
+ * Lists what the user can do after a failure of a turn. The card of the failure has a button for each of these
+ * remedies. The server sends the kind of the failure. Pure.
  *
  * This module knows no texts: `Failure.tsx` draws the card in the panel, and `errors/error_bars.ts` the bar in a cell.
  */
