@@ -99,7 +99,8 @@ class ChoiceMemory:
             await self._keep(place, [RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model)])
 
     async def remember_agent(self, place: ChoicePlace, name: str) -> None:
-        """Remember an agent, which was chosen at `place`. An agent that does not exist is not remembered."""
+        """Remember an agent, which was chosen at `place`, with its approval rules (`rights`): if they change, the
+        choice is lost. An agent that does not exist is not remembered."""
         current = self._services.current
         if (agent := current.resolved.agents.get(name)) is not None:
             rights = self._get_defaults(agent).rights
@@ -108,8 +109,8 @@ class ChoiceMemory:
                 await self._keep(place, [choice])
 
     async def forget_replaced(self, name: ChoiceName, default: str) -> None:
-        """Forget the choices that replaced a default. The user has now set this default, and the newer decision
-        counts."""
+        """Forget the choices that replaced a default, because the user has now configured this default, and the newer
+        decision counts. `name` is the kind of the choices, and `default` the value of the default; "" for none."""
         async with self._lock:
             await self._services.store.do(lambda tables: tables.choices.forget_replaced(name, default))
 
@@ -153,7 +154,8 @@ class ChoiceMemory:
         return AgentDefaults(model, agent.variant or "", _digest_own_rules(agent))
 
     def _announce_lost(self, choice: RememberedChoice, model: str, agent: str) -> None:
-        """Tell the users, once, that a choice cannot be used now. `model` and `agent` are used instead."""
+        """Tell the users, once, that a remembered choice cannot be used now. `model` and `agent` are those that new
+        chats begin with instead."""
         if (choice.name, choice.value) in self._announced:
             return
         self._announced.add((choice.name, choice.value))

@@ -231,13 +231,15 @@ class LiveChat:
     last_answer_choice: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
     rhythm: ChatRhythm = field(default_factory=ChatRhythm)
-    """The times at which its requests to the model were sent, since it was loaded."""
+    """What the times of its requests to the model say about its user, since it was loaded: it decides how long the
+    vendor caches a request."""
     cursor: CursorContext | None = None
-    """The position of the cursor that the model knows."""
+    """The position of the user's cursor that the model was last sent; None if it knows none."""
     pinned_prompt: PinnedPrompt | None = None
     """The system prompt, once it is composed or read from the store."""
     last_setup: tuple[object, Setup] | None = None
-    """What the setup of the last turn was built from, and the setup."""
+    """The values from which the setup of the last turn was built, and this setup. It is used again while the values are
+    equal."""
     notebook: str = ""
     """The path of the notebook that the last prompt came from."""
     last_paid_turn: str = ""

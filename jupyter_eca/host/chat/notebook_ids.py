@@ -85,8 +85,9 @@ class NotebookIds:
     def choose_id_for_save(
         self, path: str, saved_id: str | None, start: Callable[[Coroutine[Any, Any, None]], object]
     ) -> str | None:
-        """Return the id to write into a notebook that is saved now; None for none. `saved_id` is the id that is in its
-        metadata already. `start` runs a coroutine as a task."""
+        """Return the id to write into a notebook that is saved now; None for none. See the top of the module for the
+        cases. `saved_id` is the id that is in its metadata already. `start` runs a coroutine as a task, for what is
+        stored besides: this function must not wait."""
         own_id = self._ids.get(path)
         if saved_id is None or saved_id == own_id:
             return own_id
@@ -107,12 +108,12 @@ class NotebookIds:
         """Let everything that is stored for a notebook follow it to its new path. The paths may also be those of a
         folder, for all notebooks in it. Raises: NotSaved."""
         files = self._get_files()
-        real = _find_real_path(files, old_path), _find_real_path(files, new_path)
+        real_paths = _find_real_path(files, old_path), _find_real_path(files, new_path)
         await self._store.do(
             lambda tables: (
                 tables.choices.move(old_path, new_path),
                 tables.notebook_rules.move(old_path, new_path),
-                tables.move_notebook(old_path, new_path, real),
+                tables.move_notebook(old_path, new_path, real_paths),
             )
         )
         moved = {path: id for path, id in self._ids.items() if path == old_path or path.startswith(f"{old_path}/")}

@@ -90,7 +90,8 @@ class NotebookRules:
             await self.list()
 
     async def _change(self, notebook: str, old: RuleText | None, new: RuleText | None) -> None:
-        """Take the rule `old` out of the rules of a notebook, and add the rule `new`. None: nothing."""
+        """Take the rule `old` out of the rules of a notebook, and add the rule `new`. If `old` is None, nothing is
+        taken out; if `new` is None, nothing is added."""
         async with self._lock:
             rules = [*(await self.list()).get(notebook, ())]
             if old is not None:
@@ -114,8 +115,8 @@ def add_notebook_rules(policy: Policy, rules: Policy, *, allows: bool) -> Policy
 
 
 def _parse(text: str) -> list[RuleText]:
-    """Return the rules in a stored text. A text of a newer version that cannot be read has none, so its calls need
-    approval."""
+    """Return the rules in a stored text. If the text cannot be read, because a newer version has written it, return
+    none: then the calls need approval."""
     try:
         rules = [RuleText.model_validate(rule) for rule in json.loads(text)]
         _make_policy(rules)
@@ -135,5 +136,5 @@ def _make_policy(rules: Sequence[RuleText]) -> Policy:
 
 
 def _strip(rule: RuleText) -> RuleText:
-    """Return only the text of a rule. It may come with the place where it is written."""
+    """Return a rule with only what is stored. A client may send it with more: the file or notebook that it is from."""
     return RuleText(decision=rule.decision, rule=rule.rule, args_matchers=rule.args_matchers)

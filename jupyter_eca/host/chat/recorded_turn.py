@@ -74,8 +74,8 @@ class ReplayedTurn:
         return ToolResult(call.output, call.error, call.details, images, call.links, fetched_rule=call.fetched_rule)
 
     def end_call(self, id: str, new_result: ToolResult, started: int) -> tuple[int, ToolResult]:
-        """Note the end of a call that started at the time `started` (milliseconds since the epoch) and has the result
-        `new_result` now.
+        """Note the end of a call in the replay, which started at the time `started` (milliseconds since the epoch).
+        `new_result` is its result in the replay.
 
         Return the time and the result to show. Both are the recorded ones, unless the call fails now and did not fail
         when it was recorded: then the result is `new_result`.

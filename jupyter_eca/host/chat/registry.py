@@ -158,7 +158,7 @@ class Chats:
             row = await self._store.read_chat(id) if live is None or live.state.status is TurnStatus.IDLE else None
             if live is not None and (row is None or row.last <= live.last_seq):
                 return live  # the store has no newer events, which another process would have stored
-            # A chat of another workspace is only loaded when somebody asks in it.
+            # A chat of another workspace is only loaded without `must_exist`, as for a prompt.
             foreign = row is not None and row.workspace != self._store.workspace and live is None
             if must_exist and (row is None or foreign):
                 raise UnknownChat(f"There is no chat {id!r}. Start a new one.")
@@ -170,9 +170,11 @@ class Chats:
             events = await self._store.read_events(id) if row else []
             if live is not None and live.state.status is not TurnStatus.IDLE:
                 return live  # a turn has begun meanwhile: events of its own were stored late, and seemed to be newer
+            # If the last turn was cut off, `restored.missing` are the events that close it.
             restored = restore(id, events, now())
             state = restored.state
             if live is not None:
+                # The approvals for the session are only in memory. The ids of calls must stay unique.
                 ids = state.call_ids | live.state.call_ids
                 state = replace(state, approved_scopes=live.state.approved_scopes, call_ids=ids)
             plan = restore_plan(event.content for event in events)

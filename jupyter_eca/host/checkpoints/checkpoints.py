@@ -86,7 +86,8 @@ class Checkpoints:
             )
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
-        """Delete the checkpoints of files that could not be kept and that the tool did not change."""
+        """Delete those checkpoints of the files `paths`, which the tool did not change, that have no content because
+        the file could not be kept (UNKEPT)."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
     async def record_digests(self, chat: str, turn: str, paths: Collection[Path]) -> None:

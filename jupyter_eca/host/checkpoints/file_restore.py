@@ -101,8 +101,9 @@ def find_standing_changes(
 
 
 def _has_effect(rows: Sequence[Checkpoint], content: bytes | None) -> bool:
-    """Return whether the changes of these checkpoints still have an effect on the file. They have none if somebody else
-    has removed the file or restored its old content. `content` is its content now; None if there is no file."""
+    """Return whether the changes of the checkpoints `rows` still have an effect on their file. They have none if
+    somebody else has removed the file or restored its old content. `content` is its content now; None if there is no
+    file."""
     if content is None:
         # `absent` is the digest of no file: the turn itself has removed the file.
         return rows[-1].after == "absent" and rows[0].before is not None
@@ -119,8 +120,8 @@ def choose_files(
     for each file that is left alone the reason.
     """
     found = {path: find_standing_changes(checkpoints[path], turns, files) for path, turns in turns_by_path.items()}
-    chosen = {path: review.checkpoints for path, review in found.items() if review is not None and not review.obstacle}
-    skipped = {path: review.obstacle if review else GONE for path, review in found.items() if path not in chosen}
+    chosen = {path: change.checkpoints for path, change in found.items() if change is not None and not change.obstacle}
+    skipped = {path: change.obstacle if change else GONE for path, change in found.items() if path not in chosen}
     turns = {turn for turns_of_path in turns_by_path.values() for turn in turns_of_path}
     others = {path: rows for path, rows in find_changes_of_turns(checkpoints, turns).items() if path not in chosen}
     return chosen, others, skipped

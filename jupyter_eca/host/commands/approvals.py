@@ -41,7 +41,8 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     agent = host.current.resolved.get_agent(choice.agent)
     tools = host.setups.list_tools(agent.name, host.tool_contexts.build(place.chat, place.kernel))
     approved = live.state.approved_scopes
-    policy = live.state.setup.policy or agent.policy  # with the rules of the notebook
+    # The policy of the last turn, which has the rules of its notebook, too. Before the first turn there is none.
+    policy = live.state.setup.policy or agent.policy
     rows = [
         f"| `{tool.spec.name}` | {_explain(policy, tool.spec, approved, trust=bool(choice.trust))} |" for tool in tools
     ]
@@ -54,9 +55,10 @@ async def approvals(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     return CommandAnswer("\n".join([*head, *rows, *listed]))
 
 
-def _explain(policy: Policy, tool: ToolSpec, remembered: frozenset[ApprovalScope], *, trust: bool) -> str:
-    """Return the decision for a tool without arguments, and the rules that depend on the arguments."""
-    verdict = decide(policy, tool, {}, remembered, trust=trust)
+def _explain(policy: Policy, tool: ToolSpec, approved: frozenset[ApprovalScope], *, trust: bool) -> str:
+    """Return the decision about a call of the tool without arguments, and the rules that depend on the arguments.
+    `approved` is what the user has approved for the session. With `trust`, calls run without approval."""
+    verdict = decide(policy, tool, {}, approved, trust=trust)
     conditional = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
     more = f"; by its arguments also {', '.join(conditional)}" if conditional else ""
     # A tool that a client runs has no cause, because no rule decided.

@@ -34,7 +34,7 @@ _SAME: Final = "The model is told what it was told: nothing has changed."
 
 
 async def get_prompt_and_tools(place: CommandPlace, *, recompose: bool = False) -> PromptAndTools:
-    """Return what the model of the chat gets at the beginning. With `recompose` the system prompt is composed again,
+    """Return the system prompt and the tools of the chat's model. With `recompose` the system prompt is composed again,
     although one is stored for the chat. Raises: ProviderError when there is no model."""
     host = place.host
     choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.find_model(place.chat))

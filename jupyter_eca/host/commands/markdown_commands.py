@@ -112,7 +112,7 @@ def _list_paths(files: Files, config: Config) -> Iterator[Path]:
 
 @lru_cache(maxsize=512)
 def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> CustomCommand | str:
-    """Return the command of a file, or why it is none.
+    """Return the command of a file, or a text that says why the file is no command.
 
     `_state` only belongs to the key of the cache: it changes when the file changes. `within` are the folders that the
     file must be in; None for any. Raises: OSError.

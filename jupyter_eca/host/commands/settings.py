@@ -66,7 +66,7 @@ async def doctor(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 
 async def help(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """List all commands."""
-    from jupyter_eca.host.commands.dispatch import list_commands  # it loads this module
+    from jupyter_eca.host.commands.dispatch import list_commands  # imported here, because it loads this module
 
     lines = [
         f"- `/{' '.join([command.name, *(f'[{arg.name}]' for arg in command.arguments)])}`: {command.description}"
