@@ -83,7 +83,8 @@ _KEY_STATES: Final = {
 
 
 async def report(services: Services, where: str) -> str:
-    """Return the report as Markdown. `where` says where the engine runs."""
+    """Return the report as Markdown. `where` says where the engine runs, such as "in the process that serves this
+    chat"."""
     await services.mcp.await_started(_MCP_START_SECONDS)
     models, default = await services.catalog.models(), await services.catalog.default()
     mistakes = await asyncio.to_thread(_find_mistakes, services, models)

@@ -250,7 +250,7 @@ class Host:
         self.warmup = Warmup(chats, catalog)
 
     def _publish(self, events: list[Event]) -> None:
-        """Show events that are stored. The store is made before the chats."""
+        """Show events that are stored. The store gets this method, because it is made before the chats."""
         self.chats.publish(events)
 
     @property
@@ -304,7 +304,7 @@ class Host:
     def _announce_key(self, settings: ProviderConfig) -> None:
         """Tell all clients what a request has shown about the key of these settings."""
         if self._ended.is_set():
-            return
+            return  # the group of tasks may be closed already
         for name, entry in self.catalog.entries().items():
             if (entry.settings.url, entry.settings.read_key()) == (settings.url, settings.read_key()):
                 self._group.create_task(self._announce_provider(name))

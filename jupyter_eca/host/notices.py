@@ -84,6 +84,7 @@ class Notices:
 
     def list_servers(self) -> tuple[ToolServerUpdatedParams, ...]:
         """Return the servers of tools, our own first. For a client, pass each to `describe_server`."""
+        # The defaults of `ToolServerUpdatedParams` are those of our own server.
         return ToolServerUpdatedParams(), *self._services.mcp.list_servers()
 
     def describe_server(

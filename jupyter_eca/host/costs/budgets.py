@@ -41,22 +41,25 @@ class Budgets:
         self._catalog = catalog
         self._ledger = ledger
         self._subscribers = subscribers
-        # The US dollars that the user has added to a budget, by chat, scope and day. They count for
-        # this chat today.
-        self._added: dict[tuple[str, BudgetScope, int], float] = {}
+        # The US dollars by which the user has raised a budget. The keys are the chat in which the user did so, the
+        # scope of the budget, and the beginning of the day: the increase counts only for requests of this chat on this
+        # day.
+        self._increases: dict[tuple[str, BudgetScope, int], float] = {}
 
     async def check_request(self, bill: Bill, request: ModelRequest) -> None:
         """Check that a request may be sent. If it would exceed a budget, the user is asked whether it may.
 
-        A budget of the administrator's policy cannot be exceeded, so the user is not asked about it. If an earlier
-        request has ended without a known cost, nobody can say what is left of such a budget. Then no further request
-        of unknown price is sent.
+        A budget that the administrator's policy sets cannot be exceeded, so the user is not asked about it. If the cost
+        of an earlier request is not known, nobody can say how much of such a budget is left: then a request is refused
+        if its own price is not known either.
 
         Raises: OverBudget, whose message says which budget is exceeded, what was spent, and how to raise the budget.
         """
         expected = self._ledger.estimate_usage(bill, request)
         price = (await self._catalog.quote(bill.model, expected)).cost
         policy = self._current.resolved.config.policy
+        # First the budgets of the policy, with the policy's own limit: the user may have set a lower one, and may raise
+        # only that.
         for budget in await self._list_budgets(bill):
             if (limit_and_reason := policy.find_budget(budget.scope)) is None:
                 continue
@@ -74,7 +77,8 @@ class Budgets:
             self._raise_budget(bill, excess)
 
     async def _list_budgets(self, bill: Bill) -> list[Budget]:
-        """Return the budgets that a request counts for."""
+        """Return the budgets that a request counts for, with what was spent and by how much the user has raised them.
+        The limits are those in the configuration, which the policy has lowered where they were higher than its own."""
         today = _get_midnight()
         filters = {BudgetScope.DAY: CostFilter(since=today)}
         if bill.chat:
@@ -85,7 +89,7 @@ class Budgets:
         for scope, limit in self._current.resolved.limits.items():
             if scope in filters:
                 total = await self._ledger.sum_costs(filters[scope])
-                increase = self._added.get((bill.chat, scope, today), 0.0)
+                increase = self._increases.get((bill.chat, scope, today), 0.0)
                 budgets.append(Budget(scope, limit, total.cost, total.unpriced, increase))
         return budgets
 
@@ -103,9 +107,9 @@ class Budgets:
         return (await ChatQuestions(self._subscribers, bill.chat).ask(params)).answer
 
     def _raise_budget(self, bill: Bill, excess: BudgetExcess) -> None:
-        """Note that the user has added money to a budget."""
+        """Note that the user has raised an exceeded budget by `excess.increase`."""
         key = (bill.chat, excess.budget.scope, _get_midnight())
-        self._added[key] = self._added.get(key, 0.0) + excess.increase
+        self._increases[key] = self._increases.get(key, 0.0) + excess.increase
 
 
 def _get_midnight() -> int:

@@ -56,7 +56,8 @@ class Bill:
     asks_user: bool = False
     """Whether the user of the chat may be asked before a budget is exceeded."""
     is_conversation: bool = True
-    """Whether the request has the conversation of the chat. The estimates for the chat are not corrected by others."""
+    """Whether the request sends the conversation of the chat. Only such a request corrects the next estimate of the
+    chat (`Ledger.count`). The request for a title, for example, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class Ledger:
             self._last[bill.chat] = _LastRequest(_now(), bill.model, estimated, tokens_in, cached)
 
     def record(self, bill: Bill, usage: UsageDelta) -> None:
-        """Record only the cost of a request. The next estimates are not corrected by it, see `count`."""
+        """Record only the cost of a request. Unlike `count`, this does not correct the next estimate of the chat."""
         cached = usage.cache_read_tokens
         tokens_in = usage.input_tokens + cached + usage.cache_write_tokens
         payer = bill.chat, bill.turn, bill.notebook, bill.model

@@ -1,5 +1,6 @@
 """Decides whether a hook (a program of the user) runs for an event: by the hook's type, and by its matcher if it has
-one. A matcher selects tool calls, or says whether a summary was made by itself or on request. Pure.
+one. A matcher selects tool calls. For the hooks around a summary of the conversation, it selects whether the engine has
+begun the summary by itself ("auto") or the user has requested it ("manual"). Pure.
 
 It must not run hooks: `runner` does. `config.hooks` parses the matchers.
 """
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.approval.policy import Rule
 
 
-# In the input of a hook: the parts of a call that does several things, each with the tool that does only this.
+# A key in the input of a hook. It has the parts of a call that does several things. Each part is a dict with the
+# `tool_name` and the `tool_input` of a call that would do only this part.
 PARTS: Final = "parts"
 
 
@@ -39,8 +41,9 @@ def list_inputs(hook: Hook, type: HookType, data: dict[str, Any]) -> list[dict[s
 
 
 def _matches_call(matcher: str | Mapping[str, Rule], data: dict[str, Any]) -> bool:
-    """Return whether a matcher selects a tool call. It is a pattern for `server__tool`, or has rules by their
-    selectors. `data` is the input of the hook. It has the keys `server`, `tool_name` and `tool_input`."""
+    """Return whether a matcher selects a tool call. The matcher is a pattern for `server__tool`, or a mapping from
+    selectors of tools to rules about the arguments. `data` is the input of the hook, with the keys `server`,
+    `tool_name` and `tool_input`."""
     server, tool = str(data.get("server", "")), str(data.get("tool_name", ""))
     if isinstance(matcher, str):
         return re.fullmatch(matcher, f"{server}__{tool}") is not None

@@ -64,8 +64,8 @@ async def run(hook: Hook, action: Action, input: bytes, folder: Path, sandbox: S
         prepared = None
         if sandbox is not None:
             # The script may be in the user's own folder of the assistant, which is hidden in the sandbox.
-            own = replace(sandbox, readable=(script,) if script else ())
-            prepared = await asyncio.to_thread(own.prepare)
+            hook_sandbox = replace(sandbox, readable=(script,) if script else ())
+            prepared = await asyncio.to_thread(hook_sandbox.prepare)
         process = await shell.start(
             command,
             folder,
@@ -77,6 +77,7 @@ async def run(hook: Hook, action: Action, input: bytes, folder: Path, sandbox: S
     except ToolError as error:
         return HookRun(1, "", str(error))
     ended = await _read_output(process, hook.get_timeout_seconds(action))
+    # A note about protected files, such as scripts that run later without a question, that the program has changed.
     changes = await asyncio.to_thread(prepared.describe_changes) if prepared else ""
     return replace(ended, error=f"{ended.error}\n{changes}") if changes else ended
 

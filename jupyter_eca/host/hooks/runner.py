@@ -78,7 +78,8 @@ class Hooks:
         self._database = database
         # The events whose hooks wait to run in the background, each with the input of the hooks.
         self._background: asyncio.Queue[tuple[HookType, dict[str, Any]]] = asyncio.Queue(MAX_BACKGROUND_EVENTS)
-        # The configuration, and the hooks of it whose first failure was shown.
+        # A configuration, and the names of its hooks whose first failure was shown. With another configuration,
+        # failures are shown again.
         self._reported: tuple[object, set[str]] = None, set()
         # The status that the `chatStatusChanged` hooks got last, by chat.
         self._reported_status: dict[str, dict[str, Any]] = {}

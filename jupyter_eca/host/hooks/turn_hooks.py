@@ -94,6 +94,7 @@ class TurnHooks:
             if self._end_if_stopped(chat, effects):
                 return None
             text = self._hooks.chat_start_texts[id] = effects.context.strip()
+            # A system prompt that was stored before a restart of the server has such a section already.
             if text and not (chat.pinned_prompt and chat.pinned_prompt.has_section(HOOKS_SECTION)):
                 setup = replace(chat.state.setup, system=f"{chat.state.setup.system}\n\n{text}")
         effects = await self._fire(chat, HookType.PRE_REQUEST, {"prompt": prompt.message})
@@ -103,6 +104,7 @@ class TurnHooks:
             # The output of a visible hook, with the reason, is in the chat already.
             why = "." if reply.visible or not reply.error.strip() else f": {reply.error.strip()}"
             text = HOOK_BLOCKED.format(name=reply.hook, why=why)
+            # Ends the turn with this text. `withdrawn`: the model never gets the prompt.
             self._chats.feed(chat, inputs.CommandEnded(now(), text, failed=True, withdrawn=True), late=True)
             return None
         return PromptChanges(effects.context, None if is_command else effects.new_prompt, setup)
@@ -180,7 +182,8 @@ class TurnHooks:
         return await ChatPreviews(chat.state.id, self._store).find(id.strip())
 
     async def run_after_request(self, chat: LiveChat) -> str:
-        """Run the hooks after the model's answer. Return the prompt with which they start another turn, "" for none."""
+        """Run the hooks after the model's answer. Return the prompt with which they start another turn, "" for none. A
+        command that no model answers (`local`) has no such hooks."""
         if chat.replay is not None or (prompt := chat.prompt) is None or chat.state.local:
             return ""
         number, last = prompt.follow_up_count, chat.state.history[-1:]
