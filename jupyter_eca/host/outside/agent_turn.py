@@ -191,14 +191,14 @@ class AgentTurn:
         """Whether the agent has written any text in this turn."""
         self._plans = 0
         """How many plans the agent has shown in this turn."""
-        self._shown: dict[str, ShownCall] = {}
-        """The calls by the agent's ids."""
+        self._shown_by_agents_id: dict[str, ShownCall] = {}
+        """The shown calls by the ids that the agent gives them."""
         self._writes: dict[str, _PendingWrite] = {}
         """The writes that no call has described, by the ids under which the chat shows them as calls."""
         self._plan_ids: set[str] = set()
         """The ids of the calls that show plans."""
-        self._by_id: dict[str, ShownCall] = {}
-        """The calls by their ids in the chat."""
+        self._shown_by_id: dict[str, ShownCall] = {}
+        """The shown calls by their ids in the chat."""
         self.is_over = asyncio.Event()
         """Set when the turn is over, and no event of it follows."""
 
@@ -255,7 +255,7 @@ class AgentTurn:
 
     def handle_late(self, event: AgentEvent) -> None:
         """Record how calls have ended after the turn was stopped. All other events are ignored."""
-        if isinstance(event, CallDescribed) and (shown := self._shown.get(event.call.id)) is not None:
+        if isinstance(event, CallDescribed) and (shown := self._shown_by_agents_id.get(event.call.id)) is not None:
             shown.latest_call = event.call
             if event.call.has_ended:
                 _mark_ended(shown)
@@ -268,7 +268,7 @@ class AgentTurn:
                 write.outcome.set_exception(ToolError("The turn is over; nothing was written."))
                 # The agent may not wait for the outcome any more. Once the error was read, asyncio does not log it.
                 write.outcome.exception()
-        for shown in self._by_id.values():
+        for shown in self._shown_by_id.values():
             if shown.timer is not None:
                 shown.timer.cancel()
             if not shown.is_ready:
@@ -308,7 +308,7 @@ class AgentTurn:
 
     async def _show_call(self, call: AgentCall) -> None:
         """Show a call that the agent has described, or described again."""
-        if self.calls_our_tool(call) and call.id not in self._shown:
+        if self.calls_our_tool(call) and call.id not in self._shown_by_agents_id:
             return  # our MCP endpoint shows the call, with all that it does
         shown = self._find_or_begin(call)
         if shown.end.done():
@@ -333,18 +333,23 @@ class AgentTurn:
     def _find_or_begin(self, call: AgentCall, suffix: str = "") -> ShownCall:
         """Return a call as it is shown. If it is new, feed it to the engine. With a `suffix`, the call is shown once
         more, under an id that ends with it."""
-        if (shown := self._shown.get(call.id)) is not None and not suffix:
+        if (shown := self._shown_by_agents_id.get(call.id)) is not None and not suffix:
             return shown
         taken = self._chat.state.call_ids
         id = f"{call.id}{suffix}"
         # Agents count the calls of each session from the beginning.
-        id = id if id.isprintable() and id not in taken else f"{self._chat.state.turn}-{len(self._by_id)}-{id[:40]}"
-        shown = self._shown[call.id] = self._by_id[id] = ShownCall(id, call)
+        id = (
+            id
+            if id.isprintable() and id not in taken
+            else f"{self._chat.state.turn}-{len(self._shown_by_id)}-{id[:40]}"
+        )
+        shown = self._shown_by_agents_id[call.id] = self._shown_by_id[id] = ShownCall(id, call)
         self._feed(inputs.CallBegun(now(), self._number, id, self._make_tool(call)))
         return shown
 
     def _make_tool(self, call: AgentCall) -> ToolSpec:
         """Return the tool of a call, see `call_view.make_tool`."""
+        # Whether the agent gives the name of the tool as the title of a call.
         has_tool_as_title = bool(self._agent.outside and self._agent.outside.has_tool_as_title)
         return call_view.make_tool(self._agent.name, call, has_tool_as_title=has_tool_as_title)
 
@@ -436,6 +441,7 @@ class AgentTurn:
             details=details or call_view.make_command_details(call),
             targets=targets,
             failure=failure,
+            # As long as there is a change that the user has not seen, calls that may run code need approval.
             unseen_path=self._chat.unseen_change.path if self._chat.unseen_change else "",
         )
         self._feed(ready)
@@ -501,7 +507,7 @@ class AgentTurn:
         say how the call ended."""
         if (write := self._writes.get(id)) is not None:
             return await self._run_write(id, write)
-        shown = self._by_id.get(id)
+        shown = self._shown_by_id.get(id)
         if shown is None:
             return ToolResult("")  # a plan
         paths: Sequence[str] = ()
@@ -532,11 +538,13 @@ class AgentTurn:
 
     def owns(self, id: str) -> bool:
         """Return whether a call of the chat is one of this turn that the agent runs itself."""
-        return id in self._by_id or id in self._writes or id in self._plan_ids
+        return id in self._shown_by_id or id in self._writes or id in self._plan_ids
 
     def _take_approval(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether the user has approved a call that still runs and has these arguments. An approval counts
-        once."""
+        """Return whether the user has approved a call that still runs and has these arguments. An approval counts once.
+
+        Some agents ask for permission to call one of our tools in a form that `calls_our_tool` does not recognize. Then
+        the user decides about that question, and need not approve the call again when it arrives over MCP."""
         for shown in self._approved:
             described = shown.latest_call.raw_input  # some agents put the arguments into a field `arguments` of it
             if not shown.end.done() and arguments in (described, described.get("arguments")):
@@ -550,7 +558,7 @@ class AgentTurn:
         if (write := self._writes.get(id)) is not None and not write.outcome.done():
             self._files.refuse([write.path])
             write.outcome.set_exception(ToolError(text))
-        shown = self._by_id.get(id)
+        shown = self._shown_by_id.get(id)
         if shown is not None and shown.permission_number is not None:
             if self._chat.state.status is not TurnStatus.STREAMING:
                 return  # the turn was stopped: `AgentSession.cancel` answers all open questions
@@ -615,7 +623,7 @@ class AgentTurn:
         """Return whether a running call has described this write. Then the user is not asked again. What the user
         has approved is only the content that the card showed."""
         real = self._files.find_real_path(path)
-        for shown in list(self._by_id.values()):
+        for shown in list(self._shown_by_id.values()):
             if not shown.is_ready or shown.permission_number is not None or shown.end.done():
                 continue
             call = shown.approved_call or shown.latest_call

@@ -240,7 +240,7 @@ class OutsideAgents:
         finally:
             live.cost = agent_turn.cost
             self._start_idle_timer(live)
-            if live.stop_task is None:
+            if live.stop_task is None:  # else `_stop` does the rest
                 await self._save_session(id, live)
                 agent_turn.end_calls()
         agent_turn.show_usage()

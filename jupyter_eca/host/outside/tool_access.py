@@ -88,8 +88,9 @@ class ToolAccess:
             targets = await find_call_targets(context.files, self._services.config, spec, arguments, notebook, details)
         except ToolError as error:
             failure = str(error)
+        # As long as there is a change that the user has not seen, calls that may run code need approval.
         unseen = chat.unseen_change = await self._services.checkpoints.find_unseen()
-        path = unseen.path if unseen else ""
+        unseen_path = unseen.path if unseen else ""
         ready = inputs.CallReady(
             now(),
             self._number,
@@ -101,7 +102,7 @@ class ToolAccess:
             details=details,
             targets=targets,
             failure=failure,
-            unseen_path=path,
+            unseen_path=unseen_path,
         )
         self._chats.feed(chat, ready, late=True)
         if failure:
