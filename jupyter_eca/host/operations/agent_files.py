@@ -38,11 +38,12 @@ _BAD_MODEL: Final = "A model must be written as PROVIDER/MODEL."
 
 
 def list_agents(resolved: ResolvedConfig, sources: ConfigSources) -> wire.AgentsListResult:
-    """Return all agents: those in Markdown files, then all others."""
+    """Return all agents: those in Markdown files, then all others. `locked` says why the user cannot define any agent;
+    None if the user can."""
     files = ConfigFiles(sources)
     own = [_describe_file(resolved, sources, files, path) for path in _find_files(sources)]
-    names = {entry.name for entry in own}
-    others = [_describe_agent(resolved, files, name) for name in resolved.agents if name not in names]
+    names_in_files = {entry.name for entry in own}
+    others = [_describe_agent(resolved, files, name) for name in resolved.agents if name not in names_in_files]
     return wire.AgentsListResult(
         agents=(*own, *others), locked=resolved.config.policy.find_own_agent_refusal("") or None
     )

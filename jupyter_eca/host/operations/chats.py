@@ -229,7 +229,8 @@ class ChatOperations:
         is_kept = keep and row is not None
         if is_kept:
             self._chats.forget(id)
-            # The events of the stopped turn come back with the chat.
+            # If the chat is brought back, it must have the events of the stopped turn, too. This raises NotSaved if
+            # they cannot be stored.
             await self._services.store.confirm()
             at = now()
             await self._services.store.do(lambda tables: tables.mark_deleted(id, at))
@@ -247,6 +248,7 @@ class ChatOperations:
         subagents = await self._subagents.list_chats(id)
         self._chats.forget(id)
         await self._services.store.settle()
+        # Events that wait for a commit would make the chats again.
         for deleted in (id, *(row.id for row in subagents)):
             self._services.store.discard(deleted)
         await self._services.store.do(lambda tables: tables.delete_chat(id))
@@ -289,7 +291,8 @@ class ChatOperations:
             await self._cut_events(chat, _find_seqs(events, deleted_turns))
 
     def _list_unrestored_tools(self, events: Iterable[Event]) -> list[str]:
-        """Return the names of the tools in these events whose changes have no checkpoints, such as shell commands."""
+        """Return the names of the tools that were run in these events and whose changes have no checkpoints, such as
+        shell commands."""
         names = dict.fromkeys(e.content.name for e in events if isinstance(e.content, ToolCallRunningContent))
         tools = ((name, self._services.toolbox.get(name)) for name in names)
         return [name for name, tool in tools if tool is None or not (tool.only_reads or tool.makes_checkpoints)]

@@ -2,9 +2,10 @@
 
 While the user types, `estimate` is called again and again. So it reads a context at most every 30 seconds, and does not
 read the contexts that the message mentions. When the user asks for the exact request, `compute` reads everything as for
-the prompt itself.
+the prompt itself, and runs a command that is replaced by a message to the model, such as `/init`, to get this message.
 
-It must not send anything. `host.costs.ledger` estimates the tokens, and `host.turn.turns` drafts the request.
+It must not send anything to a model. `host.costs.ledger` estimates the tokens, and `host.turn.turns` drafts the
+request.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ class Estimates:
 
     async def estimate(self, prompt: Prompt) -> Estimate:
         """Return a rough estimate of a prompt, while the user types it."""
-        # A command that is answered without the model adds nothing to the request, so it counts as an
-        # empty message.
+        # A command that is answered without the model, such as `/help`, sends no request. Its estimate is then that of
+        # an empty message: the size of the conversation so far.
         if prompt.message.startswith("/") and await self._commands.answers_without_model(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
@@ -100,7 +101,8 @@ class Estimates:
 
     async def compute(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
         """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks."""
-        # A command may be replaced by a message to the model.
+        # For a message that is a command for the model, such as `/init`: the message that the command puts in its
+        # place. It is only known after the command has run.
         model_message = ""
         if prompt.message.startswith("/") and not await self._commands.answers_without_model(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)
@@ -112,7 +114,9 @@ class Estimates:
         )
 
     async def _add_price(self, prompt: Prompt, request: ModelRequest, more_tokens: int = 0) -> Estimate:
-        """Return the estimate of a request, to which the tokens of contexts are added that are not in it."""
+        """Return the estimate of a request. `more_tokens` are the tokens of contexts that are not in `request`. They
+        are added to its own tokens before the price is computed."""
+        # Nothing is charged: the bill only names the model and the chat, whose last request corrects the estimate.
         expected = self._ledger.estimate_usage(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more_tokens)
         return Estimate(request.model, await self._catalog.quote(request.model, expected), request)
@@ -123,6 +127,7 @@ class Estimates:
         known = self._sizes.get(key)
         if known is not None and now - known[0] < _MAX_AGE_SECONDS:
             return known[1]
+        # No cell asks (None) while the user types.
         text, _, _ = as_model_input(await read_materials(self._contexts.build_surroundings(chat, None), [context]))
         tokens = math.ceil(len(text) / CHARS_PER_TOKEN)
         self._sizes.pop(key, None)
@@ -137,7 +142,7 @@ def describe_request(catalog: Catalog, request: ModelRequest) -> str:
 
     Raises: ProviderError when there is no model.
     """
-    chosen = catalog.choose(request.model, request.variant, thinks=True)
+    chosen = catalog.choose(request.model, request.variant, thinks=True)  # as for each request of a chat
     if isinstance(chosen.provider, ShowsRequest):
         body = chosen.provider.request_body(chosen.model, request, chosen.settings)
     else:

@@ -36,7 +36,10 @@ class FolderTrust:
         read_config: Callable[[], Config] | None,
         reload: Callable[[], Awaitable[None]],
     ) -> None:
-        """`read_config` reads the configuration and blocks. `reload` reads it and puts it into effect."""
+        """`current` has the configuration that is in effect, with the settings that are held back. `trusted_folders`
+        stores which folders are trusted; None for a host in which no folder can be trusted. `read_config` reads the
+        configuration and blocks; None for a host whose configuration is never read again. `reload` reads it and puts it
+        into effect."""
         self._current = current
         self._trusted = trusted_folders
         self._read = read_config
@@ -77,7 +80,8 @@ class FolderTrust:
         return found
 
     async def keep_trust_during(self, change: Callable[[], T]) -> T:
-        """Run a change of the configuration files that the user asked for, in a thread, and return its result.
+        """Run the function `change`, which changes configuration files at the user's request, in a thread, and return
+        its result.
 
         The user knows this change. So if no settings of a folder were held back before the change, the folder is
         trusted with its changed settings too. A folder with settings that are held back stays untrusted.

@@ -1,4 +1,4 @@
-"""Tries the key of a provider with one small request, and returns one word for the outcome.
+"""Tries the key of a provider with one small request, and returns the outcome, such as "works" or "refused".
 
 Only a real request shows whether the account has credit. It is paid and recorded like any other request, and ends with
 the first words of the answer. It must not know how a key is stored: `plugins/providers/credentials/sign_in.py` does.
@@ -41,7 +41,7 @@ class KeyTrials:
         self._model_caller = model_caller
 
     async def run(self, provider: str) -> ProvidersTryResult:
-        """Try the key of a provider with its best model. Raises: LocalError for an unknown provider."""
+        """Try the key of a provider with the first of its models. Raises: LocalError for an unknown provider."""
         await self._catalog.refresh()
         if (entry := self._catalog.entries().get(provider)) is None:
             raise LocalError(_NO_PROVIDER.format(name=provider))
@@ -56,7 +56,7 @@ class KeyTrials:
         return ProvidersTryResult(outcome=TrialOutcome.WORKS, model=model)
 
     async def _ask(self, model: str) -> None:
-        """Send the request, and wait for the first words. Raises: ProviderError."""
+        """Send the request, and wait for the first piece of the answer. The rest is not read. Raises: ProviderError."""
         request = ModelRequest(model, _SYSTEM, (_QUESTION,))
         async with aclosing(self._model_caller.stream(Bill(model), self._catalog.choose(model), request)) as deltas:
             async for _ in deltas:

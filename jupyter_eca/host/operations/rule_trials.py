@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 # The user reads the list below the form of the rule, so it is short.
 _MAX_CALLS: Final = 20
-# How far back calls are looked for: so many of their events, in so many events of all kinds. A long answer has some
-# thousand events.
-_MAX_EVENTS: Final = 1_000
-_SPAN: Final = 100_000
+# How far back calls are looked for. At most `_MAX_CALL_EVENTS` events that announce or end a call are read, and only
+# the newest `_SEARCHED_EVENTS` events of all kinds are searched for them. A long answer has some thousand events.
+_MAX_CALL_EVENTS: Final = 1_000
+_SEARCHED_EVENTS: Final = 100_000
 
 # What happened to a call that was rejected. For the other reasons, it is `NOT_RUN`.
 _REJECTIONS: Final = {
@@ -82,13 +82,16 @@ class RuleTrials:
         Raises: ValueError when a pattern is not a regular expression; ToolError when the disk does not answer;
         NotSaved when the database cannot be used.
         """
+        # The rule without its patterns of arguments: it selects all calls of the tools that the rule names.
         rule_for_all_calls = _edit(NO_RULES, rule.model_copy(update={"args_matchers": {}}), None)
         _edit(NO_RULES, rule, None)  # raises ValueError
         resolved = self._resolve_config(rule, old)
         chats = {row.id: row for row in rows}
-        events = await self._services.store.do(lambda tables: tables.list_newest_calls([*chats], _MAX_EVENTS, _SPAN))
+        events = await self._services.store.do(
+            lambda tables: tables.list_newest_calls([*chats], _MAX_CALL_EVENTS, _SEARCHED_EVENTS)
+        )
         tried: list[TriedCall] = []
-        for call in _pair(events):
+        for call in _pair_with_ends(events):
             row = chats[call.chat]
             tool = self._find_tool(call, row, resolved)
             is_elsewhere = rule.notebook is not None and rule.notebook != row.notebook
@@ -100,10 +103,11 @@ class RuleTrials:
         return tuple(tried)
 
     def _resolve_config(self, rule: RuleText, old: RuleText | None) -> ResolvedConfig:
-        """Return the configuration as it would be with the rule. A rule of a notebook is not in it."""
+        """Return the configuration as it would be with `rule` in place of `old`. A rule of a notebook is not in the
+        configuration."""
         config = self._services.config
-        in_files = [None if one is None or one.notebook is not None else one for one in (rule, old)]
-        policy = _edit(config.tool_call.approval, *in_files)
+        rules_in_files = [None if text is None or text.notebook is not None else text for text in (rule, old)]
+        policy = _edit(config.tool_call.approval, *rules_in_files)
         tool_call = config.tool_call.model_copy(update={"approval": policy})
         return resolve(config.model_copy(update={"tool_call": tool_call}))
 
@@ -124,21 +128,22 @@ class RuleTrials:
         rule: RuleText,
         old: RuleText | None,
     ) -> TriedCall:
-        """Decide about one call. `resolved` is the configuration with the rule. Raises: ToolError."""
+        """Return what would happen to one call with `rule` in place of `old`, and what has happened to it. `row` is its
+        chat, `tool` its tool, and `resolved` the configuration with the rule. Raises: ToolError."""
         services, content, notebook = self._services, call.content, row.notebook or ""
         context = self._contexts.build(row.id, None, notebook=notebook, folder=row.folder or "")
         registered = services.toolbox.get(tool.name, row.id)
-        meant = await find_default_notebook(context, registered, content.arguments) if registered else ""
+        default_notebook = await find_default_notebook(context, registered, content.arguments) if registered else ""
         targets = await find_call_targets(
-            context.files, services.config, tool, content.arguments, meant, content.details
+            context.files, services.config, tool, content.arguments, default_notebook, content.details
         )
         policy = resolved.get_agent(row.agent or "").policy
         if notebook:
-            of_notebook = [one if one is not None and one.notebook == notebook else None for one in (rule, old)]
-            rules = assign_to_notebook(_edit(await services.notebook_rules.read(notebook), *of_notebook), notebook)
+            own_rules = [text if text is not None and text.notebook == notebook else None for text in (rule, old)]
+            rules = assign_to_notebook(_edit(await services.notebook_rules.read(notebook), *own_rules), notebook)
             allows = not services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
             policy = add_notebook_rules(policy, rules, allows=allows)
-        state = ToolCall(content.id, content.name, tool, arguments=content.arguments, details=content.details)
+        tool_call = ToolCall(content.id, content.name, tool, arguments=content.arguments, details=content.details)
         # Whether an edit can be reviewed afterwards is only known when it is made.
         was_reviewed_later = content.cause is not None and content.cause.kind == "review"
         verdict = decide(
@@ -147,9 +152,9 @@ class RuleTrials:
             content.arguments,
             frozenset(),
             targets=targets,
-            loads=state.loads,
+            loads=tool_call.loads,  # what a page would load from elsewhere
             review=services.config.review if was_reviewed_later else ReviewTime.BEFORE,
-            is_sandboxed=state.is_sandboxed,
+            is_sandboxed=tool_call.is_sandboxed,
         )
         return TriedCall(
             chat_id=call.chat,
@@ -174,7 +179,7 @@ def _edit(policy: Policy, rule: RuleText | None, old: RuleText | None) -> Policy
     return policy
 
 
-def _pair(events: Iterable[Event]) -> Iterator[_PastCall]:
+def _pair_with_ends(events: Iterable[Event]) -> Iterator[_PastCall]:
     """Yield the calls that events announce, each with its end. The events come with the newest first."""
     calls: dict[tuple[str, str], _PastCall] = {}
     ends: dict[tuple[str, str], ToolCallContent] = {}

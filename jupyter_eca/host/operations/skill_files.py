@@ -48,6 +48,7 @@ def list_skills(config: Config, sources: ConfigSources) -> wire.SkillsListResult
     files = ConfigFiles(sources)
     names: set[str] = set()
     entries: list[wire.SkillEntry] = []
+    # The second part of what `read_all` returns are complaints, which are not shown here.
     for found in skills.read_all(sources.folders, config)[0]:
         entry = _describe_file(sources, files, found)
         entries.append(entry.model_copy(update={"is_overridden": entry.error is None and entry.name in names}))
@@ -75,8 +76,9 @@ def write_skill(config: Config, sources: ConfigSources, params: wire.SkillsWrite
         raise LocalError(_BAD_NAME)
     found = skills.read_all(sources.folders, config)[0]
     # A skill of the package can be replaced by one of the user's own.
-    own = (one for one in found if one.origin is not SkillOrigin.SHIPPED)
-    if any(not isinstance(one.written, str) and one.written.name == params.name for one in own):
+    own = (file for file in found if file.origin is not SkillOrigin.SHIPPED)
+    # `written` is the skill, or a text that says why the file has none.
+    if any(not isinstance(file.written, str) and file.written.name == params.name for file in own):
         raise LocalError(_EXISTS.format(name=params.name))
     folder = sources.folders[0] / ".eca" if params.scope == "workspace" else folders.get_user_folder()
     path = folder / "skills" / params.name / "SKILL.md"
@@ -109,7 +111,7 @@ def _find_file(config: Config, sources: ConfigSources, files: ConfigFiles, name:
 
 
 def _describe_file(sources: ConfigSources, files: ConfigFiles, found: FoundFile) -> wire.SkillEntry:
-    """Return the skill of a file, as it is written there."""
+    """Return the skill of a file, as it is written there. If it cannot be read, `error` of the result says why."""
     path, written = found.path, found.written
     shipped = found.origin is SkillOrigin.SHIPPED
     entry = wire.SkillEntry(
