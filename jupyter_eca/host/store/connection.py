@@ -21,11 +21,12 @@ class UnknownCommit(Exception):  # whether it is an error is not known
     """The connection was lost while a transaction was committed, so it is not known whether it was committed."""
 
     def __init__(self, transaction: str) -> None:
+        """`transaction` is the id of the transaction, which only its database understands."""
         super().__init__("the connection was lost")
         self.transaction: Final = transaction
-        """What identifies the transaction, see `Database.was_committed`."""
+        """The id of the transaction, with which `Database.was_committed` asks whether it was committed."""
         self.written: Any = None
-        """What the transaction has stored, if it was committed: a `WriteResult`."""
+        """What the transaction has stored, if it was committed: the `WriteResult` of `Tables.write`, which sets it."""
 
 
 class DatabaseCursor(Protocol):

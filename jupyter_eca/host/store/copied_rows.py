@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import DatabaseConnection, DatabaseCursor
     from jupyter_eca.host.store.kept_rows import KeptRows
 
-# A schema may have rows of these tables before anything is asked. They are newer than those of the file, and stay.
-_SMALL: Final = frozenset({"choices", "notebook_ids", "counters"})
+# A schema may have rows of these tables before its user has asked anything. They do not count as chats. They are newer
+# than the rows of the file, so they stay.
+_EARLY_TABLES: Final = frozenset({"choices", "notebook_ids", "counters"})
 
 
 def copy_file(file: Path, url: str) -> int:
@@ -45,7 +46,7 @@ def copy_file(file: Path, url: str) -> int:
 
 def _has_chats(db: DatabaseConnection) -> bool:
     """Return whether anything was asked in this database."""
-    tables = OWNERSHIP.keys() - DERIVED_TABLES - _SMALL
+    tables = OWNERSHIP.keys() - DERIVED_TABLES - _EARLY_TABLES
     return any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)  # noqa: S608  # ours
 
 

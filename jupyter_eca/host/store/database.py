@@ -21,7 +21,8 @@ class Database(Protocol):
     """The database of one store. All methods block, and run on the thread of the store."""
 
     errors: tuple[type[Exception], ...]
-    """The types of the exceptions that its operations raise."""
+    """The types of the exceptions that the program of the database raises, such as `sqlite3.Error`, and of those that
+    the methods here raise in their place."""
 
     @property
     def name(self) -> str:
@@ -40,7 +41,8 @@ class Database(Protocol):
 
     @property
     def owner(self) -> str:
-        """The mark of this process on the chats in which it answers, see `store.is_alive`."""
+        """A text that identifies this process. It is stored with each chat in which this process answers, so that no
+        other process answers in it. `store.is_alive` returns whether the process still runs."""
         ...
 
     @property
@@ -70,13 +72,13 @@ class Database(Protocol):
         ...
 
     def was_committed(self, transaction: str) -> bool:
-        """Return whether a transaction was committed. `transaction` is that of an `UnknownCommit`.
-        Raises: one of `errors`."""
+        """Return whether the transaction with this id was committed. Called after an `UnknownCommit`, the error of a
+        commit of which it is not known whether it has worked. Raises: one of `errors`."""
         ...
 
     def is_damaged(self, error: Exception) -> bool:
-        """Return whether an error comes from damage. If the error alone does not tell, the whole
-        database is read."""
+        """Return whether `error` was raised because the database is damaged. Some errors have other causes too: then
+        the whole database is read to find out."""
         ...
 
     def has_damage(self) -> bool:
@@ -89,10 +91,11 @@ class Database(Protocol):
         ...
 
     def describe(self) -> str:
-        """Return what the database is, and what cannot be done with it, for the command `doctor`."""
+        """Return a text for the report of `jupyter-eca doctor`: which database it is, and what cannot be done with
+        it."""
         ...
 
-    def set_patience(self, seconds: float) -> None:
+    def set_lock_timeout(self, seconds: float) -> None:
         """Set how many seconds a statement waits for another program that writes."""
         ...
 
@@ -104,7 +107,8 @@ class Database(Protocol):
 def make_database(path: Path, workspace: str, settings: StoreConfig | None = None) -> Database:
     """Return the database of a store, which is not open yet: a file of SQLite, unless the settings name another one.
 
-    Chats whose workspace was damaged are assigned to `workspace`.
+    `workspace` is the folder of this store. A repair of a damaged file assigns to it the chats of which the file does
+    not say any more to which folder they belong.
     """
     if settings is None or settings.url is None:
         return SqliteFile(path, workspace)

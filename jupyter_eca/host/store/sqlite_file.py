@@ -97,7 +97,8 @@ class SqliteFile:
         return is_database_damaged(self.db)
 
     def repair(self) -> str:
-        # After some times it is not done any more: then the disk itself is broken.
+        """Repair the file, and open it again. Return what happened, for the user; "" if the file is not repaired: a
+        temporary file never is, and no file more than `_MAX_REPAIRS` times."""
         self._repairs += 1
         if self._repairs > _MAX_REPAIRS or self.is_temporary:
             return ""
@@ -115,7 +116,7 @@ class SqliteFile:
         """Return the version of SQLite and the path of the file."""
         return f"SQLite {sqlite3.sqlite_version}, `{self._opened.path}`"
 
-    def set_patience(self, seconds: float) -> None:
+    def set_lock_timeout(self, seconds: float) -> None:
         """Set how many seconds a statement waits while another process has the lock of the file."""
         self.db.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 

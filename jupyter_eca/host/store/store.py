@@ -100,15 +100,16 @@ class Store:
         self._publish = publish
         # What the next commit stores.
         self._pending: list[Event] = []
-        # By the id of the chat.
+        # The settings of the next turns of chats, by the id of the chat.
         self._queued_selections: dict[str, StoredSelection] = {}
+        # The costs of requests.
         self._queued_costs: list[Spending] = []
         # The events that could not be stored.
         self._unsaved: list[Event] = []
         # The ids of their chats, in the order in which the clients were told. The dict is used as a set in order.
         self._unsaved_chats: dict[str, None] = {}
         # A commit of which it is not known whether it has worked, with its events and costs. They are the first ones of
-        # `_unsaved` and `_spent`.
+        # `_unsaved` and `_queued_costs`.
         self._unknown: UnknownCommit | None = None
         self._unknown_events: list[Event] = []
         self._unknown_spent: list[Spending] = []
@@ -143,7 +144,7 @@ class Store:
 
     async def _warn_if_busy(self) -> None:
         """Warn the user if another program writes to the database now. We start nevertheless, and store later."""
-        await self._run(partial(self._database.set_patience, RETRY_BUSY_SECONDS))
+        await self._run(partial(self._database.set_lock_timeout, RETRY_BUSY_SECONDS))
         try:
             await self._run(self._tables.probe)
         except self._database.errors as error:
@@ -152,7 +153,7 @@ class Store:
                 self.warnings.append(f"New chats cannot be saved yet: {self._explain(str(error))}")
         finally:
             if not self._failure:
-                await self._run(partial(self._database.set_patience, schema.BUSY_SECONDS))
+                await self._run(partial(self._database.set_lock_timeout, schema.BUSY_SECONDS))
 
     def _open(self) -> None:
         """Open the database. It blocks."""
@@ -169,7 +170,7 @@ class Store:
                 file.delete()
                 continue
             is_stored = bool(rows.transaction) and self._database.was_committed(rows.transaction)
-            self._unsaved += rows.events[rows.count if is_stored else 0 :]
+            self._unsaved += rows.events[rows.event_count if is_stored else 0 :]
             self._queued_costs += rows.spent[rows.spent_count if is_stored else 0 :]
             self._taken.append(file)
 
@@ -406,10 +407,11 @@ class Store:
             if not self._failure:
                 _log.exception("%d events could not be stored in %s", len(events), self._database.name)
             self._queued_selections = {**selected, **self._queued_selections}
-            if spent is not self._queued_costs:
+            if spent is not self._queued_costs:  # they were taken out of the queue above
                 self._queued_costs = [*spent, *self._queued_costs]
             if isinstance(error, UnknownCommit):
                 self._unknown, self._unknown_events, self._unknown_spent = error, events, spent
+            # After an unknown commit, the events are not merged: `_resolve_unknown` must find the same objects again.
             self._unsaved = events if self._unknown else merge_pieces(events)
             await self._note_failure(str(error))
             return fresh
@@ -433,6 +435,7 @@ class Store:
         if await self._use_repaired(lambda _: self._database.was_committed(unknown.transaction)):
             shown = [event for event in unknown.written.events if event.seq]
             await self._use_repaired(lambda tables: tables.mark_shown(shown))
+            # An event that is not stored has no number, so it is compared by its identity.
             stored = set(map(id, self._unknown_events))
             self._unsaved = [event for event in self._unsaved if id(event) not in stored]
             self._queued_costs = self._queued_costs[len(self._unknown_spent) :]
@@ -445,7 +448,7 @@ class Store:
         self._retry_at = asyncio.get_running_loop().time() + wait
         if not self._failure:
             # From now on, reads must not wait long behind a commit that waits for another program.
-            await self._run(partial(self._database.set_patience, RETRY_BUSY_SECONDS))
+            await self._run(partial(self._database.set_lock_timeout, RETRY_BUSY_SECONDS))
         self._failure = reason
         self._note_unsaved()
 
@@ -472,7 +475,7 @@ class Store:
     async def _note_success(self) -> None:
         """Note that a commit has worked after others had failed, and tell the chats concerned."""
         self._failure, self._failures = "", 0
-        await self._run(partial(self._database.set_patience, schema.BUSY_SECONDS))
+        await self._run(partial(self._database.set_lock_timeout, schema.BUSY_SECONDS))
         chats, self._unsaved_chats = self._unsaved_chats, {}
         for chat in chats:
             self.on_saved(chat)

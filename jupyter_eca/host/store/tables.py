@@ -82,8 +82,8 @@ _MAX_SEQ: Final = 2**62
 # The beginning of the name of a counter which says that the rows of a file were stored.
 _STORED_FILE: Final = "stored "
 
-# The columns in the order of the fields of `ChatRow`. See `SqlDialect` for `owner`.
-_ROWS: Final = f"""
+# Selects the columns of chats in the order of the fields of `ChatRow`. See `SqlDialect` for `owner`.
+_SELECT_CHATS: Final = f"""
     SELECT id, created, updated, title, model, {{owner}},
         (SELECT coalesce(max(seq), 0) FROM events WHERE chat = id),
         (SELECT count(*) FROM events WHERE chat = id AND {_IS_PROMPT}),
@@ -125,7 +125,7 @@ class WriteResult:
     """What was not stored."""
 
 
-# The columns that no two rows of a table have in common, together with the path of a notebook or of a file.
+# By table: the columns that, together with the path of the notebook or file, no two of its rows have in common.
 _UNIQUE_KEYS: Final = {"asked_in": ("workspace", "chat"), "checkpoints": ("chat", "turn")}
 
 # Selects the row of one option of the agent of a chat.
@@ -137,7 +137,7 @@ class Tables:
 
     def __init__(self, db: DatabaseConnection, workspace: str, owner: str) -> None:
         self._db = db
-        self._rows = _ROWS.replace("{owner}", db.dialect.owner)
+        self._select_chats = _SELECT_CHATS.replace("{owner}", db.dialect.owner)
         self._workspace = workspace
         self._owner = owner
         self.messages = MessageIndex(db, workspace)
@@ -216,7 +216,8 @@ class Tables:
         return count > 0
 
     def mark_shown(self, events: Sequence[Event]) -> None:
-        """Note that stored events were shown before without their numbers. See `write` for the reason."""
+        """Note that stored events were shown before without their numbers: their chats are marked as cut. See `write`
+        for the reason."""
         for chat in dict.fromkeys(event.chat for event in events):
             numbers = [event.seq for event in events if event.chat == chat]
             query = "SELECT coalesce(max(seq), 0) FROM events WHERE chat = ? AND seq < ?"
@@ -404,7 +405,7 @@ class Tables:
 
     def _read_rows(self, where: str, value: str) -> list[ChatRow]:
         """Return the chats that a WHERE clause selects. `value` is its parameter."""
-        return [_make_chat_row(row) for row in self._db.execute(self._rows + where, (value,))]
+        return [_make_chat_row(row) for row in self._db.execute(self._select_chats + where, (value,))]
 
     # -- deleting and copying chats
 
@@ -538,8 +539,8 @@ class Tables:
         return AgentSessionRow(agent, folder, session, None if messages is None else (messages, parts), cost)
 
     def save_agent_option(self, chat: str, agent: str, option: str, value: str, *, accepted: bool = False) -> None:
-        """Save the value that the user has chosen in a chat for an option of an outside agent. `accepted`: the agent
-        has taken it."""
+        """Save the value that the user has chosen in a chat for an option of an outside agent. `accepted` is whether
+        the agent has taken the value."""
         self._db.execute(
             "INSERT INTO agent_options (chat, agent, option, value, accepted) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (chat, agent, option) DO UPDATE SET value = excluded.value,"
@@ -695,15 +696,15 @@ class Tables:
             " OR substr(workspace || '/', 1, ?) = ?) AND review IN (?, ?) ORDER BY id DESC LIMIT 1"
         )
         folder = f"{self._workspace}/"
-        known = (folder, len(folder), folder, *_UNSEEN)
+        parameters = (folder, len(folder), folder, *_UNSEEN)
         found = (
             self._db.execute(
                 f"SELECT path FROM checkpoints WHERE decided IS NULL AND {of_workspace}",  # noqa: S608  # ours
-                known,
+                parameters,
             ).fetchone()
             or self._db.execute(
                 f"SELECT path FROM cell_checkpoints WHERE decided = '{{}}' AND {of_workspace}",  # noqa: S608  # ours
-                known,
+                parameters,
             ).fetchone()
         )
         if found is None:

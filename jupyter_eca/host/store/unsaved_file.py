@@ -36,7 +36,7 @@ _LOCKED_BYTE: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class UnsavedRows:
-    """What could not be stored."""
+    """The events and costs that could not be stored."""
 
     workspace: str
     """The workspace of the chats."""
@@ -45,11 +45,11 @@ class UnsavedRows:
     spent: list[Spending]
     """The costs of requests."""
     transaction: str = ""
-    """The transaction that may have stored the first of them, see `UnknownCommit`; "" for none."""
-    count: int = 0
-    """How many of the events this transaction has stored."""
+    """The id of the transaction that may have stored the first of them, see `UnknownCommit`; "" for none."""
+    event_count: int = 0
+    """How many of the events this transaction has stored, if it was committed."""
     spent_count: int = 0
-    """How many of the costs this transaction has stored."""
+    """How many of the costs this transaction has stored, if it was committed."""
 
 
 def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
@@ -58,7 +58,7 @@ def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
     name = f"unsaved-{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(4)}.json"  # noqa: DTZ005  # in the user's time
     data: dict[str, Any] = {
         "workspace": rows.workspace,
-        "transaction": [rows.transaction, rows.count, rows.spent_count],
+        "transaction": [rows.transaction, rows.event_count, rows.spent_count],
         "events": [event.model_dump(mode="json", by_alias=True) for event in rows.events],
         "spent": [asdict(spending) for spending in rows.spent],
     }

@@ -81,7 +81,9 @@ def count_usage(database: Path, since: str = "", settings: StoreConfig | None = 
 
 def _count(db: DatabaseConnection, since: str) -> list[DayOfUse]:
     """Return what was used, see `count_usage`."""
+    # The person who has begun each turn, by the id of the turn.
     persons: dict[str, str] = {}
+    # By day and person: the messages, requests, tokens in, tokens out and US dollars.
     totals: defaultdict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0, 0, 0.0])
     for turn, at, by in db.execute(_MESSAGES.format(is_text=db.dialect.has_type("text"))):
         person = _read_person(by)

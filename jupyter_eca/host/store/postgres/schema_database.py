@@ -51,7 +51,7 @@ _OPTIONS: Final = {
 }
 # The same for the server, which else keeps the locks of a lost machine for two hours. A process that was stopped in
 # the middle of a transaction must not keep others from writing.
-_SESSION: Final = (
+_SESSION_SETTINGS: Final = (
     "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     " SET idle_in_transaction_session_timeout = '60s'"
 )
@@ -84,9 +84,11 @@ class PostgresSchema:
         self.warning: Final = ""
         self.is_temporary: Final = False
         self._url = url
-        self._patience = schema.BUSY_SECONDS
+        self._lock_timeout = schema.BUSY_SECONDS
         self._description = self.name
+        # The connection of psycopg; None before `open`.
         self._raw: Any = None
+        # Why the last attempt of `renew` has failed, and when (`time.monotonic`); None if it has worked.
         self._failure: Exception | None = None
         self._failed_at = float("-inf")
 
@@ -157,11 +159,11 @@ class PostgresSchema:
         """Return the kind and the version of the server, and the schema, without secrets."""
         return self._description
 
-    def set_patience(self, seconds: float) -> None:
+    def set_lock_timeout(self, seconds: float) -> None:
         """Set how many seconds a statement waits for a lock, now and after each new connection."""
-        self._patience = seconds
+        self._lock_timeout = seconds
         with suppress(*self.errors):
-            self._apply_patience()
+            self._apply_lock_timeout()
 
     def advise(self, reason: str) -> str:  # noqa: ARG002  # only the administrator can do something
         """Return the same advice for every error."""
@@ -172,7 +174,7 @@ class PostgresSchema:
         self.close()
         self._raw = connect(self._url)
         try:
-            self._apply_patience()
+            self._apply_lock_timeout()
             name = use_own_schema(self._raw, self.name)
             self._raw.execute(f"SELECT pg_advisory_lock_shared({make_lock_number('open', name)})")
             # Shared, because the server may not know yet that an earlier connection of this process is lost.
@@ -188,9 +190,9 @@ class PostgresSchema:
             self.close()
             raise
 
-    def _apply_patience(self) -> None:
+    def _apply_lock_timeout(self) -> None:
         """Tell the server how long the statements of this connection wait for a lock, in milliseconds."""
-        self._raw.execute(f"SET lock_timeout = {round(self._patience * 1000)}")
+        self._raw.execute(f"SET lock_timeout = {round(self._lock_timeout * 1000)}")
 
 
 def import_psycopg() -> Any:
@@ -210,7 +212,7 @@ def connect(url: str) -> Any:
     raw = psycopg.connect(url, autocommit=True, application_name=name, **options)
     # Our only values of this type are sums of integers.
     raw.adapters.register_loader("numeric", importlib.import_module("psycopg.types.numeric").IntLoader)
-    raw.execute(_SESSION, prepare=False)
+    raw.execute(_SESSION_SETTINGS, prepare=False)
     return raw
 
 
