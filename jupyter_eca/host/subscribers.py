@@ -1,8 +1,8 @@
 """Owns the subscribers of a host, which are its connected clients: it sends them events and notices, and asks them
 questions.
 
-It must not know the protocols of clients: each front implements `Subscriber`. `host.turn.unattended_calls` denies the
-calls that a client leaves undecided.
+It must not know the protocols of clients: each front implements `Subscriber`. `host.turn.unattended_calls` denies calls
+that wait for approval when no client is left that could approve them.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ class Subscribers:
         )
 
     def find_user(self, chat: str) -> User | None:
-        """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it."""
+        """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it. None if
+        there is no such client."""
         return next((client for client in reversed(self.list_subscribed(chat)) if isinstance(client, User)), None)
 
     def list_notebooks(self, chat: str) -> list[Notebooks]:
@@ -195,7 +196,8 @@ class Subscribers:
 
     def warn(self, message: str, place: str = "") -> None:
         """Show a warning to all users, once: a file that cannot be used is reported when it is found, and not again at
-        every prompt. `place` is written before the message."""
+        every prompt. `place` is written before the message: the file and line of a mistake, such as
+        `config.json:12: `."""
         if message not in self._warned:
             self._warned.add(message)
             self.message(MessageType.WARNING, f"{place}{message}")
@@ -226,7 +228,7 @@ class Subscribers:
         try:
             yield
         finally:
-            self._asking -= Counter([chat])
+            self._asking -= Counter([chat])  # this also removes a chat whose count is 0 now
 
     async def _ask_all(self, chat: str, question: ChatAskQuestionParams) -> ChatAskQuestionResult:
         """Ask all clients that can answer, and return the first answer. See `ask`."""

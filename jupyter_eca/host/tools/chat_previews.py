@@ -1,4 +1,5 @@
-"""Finds what a chat has proposed in plan mode, so that exactly this can be carried out.
+"""Finds a change of cells that a chat has shown without making it, as it does in plan mode, so that exactly this change
+can be carried out. Such a change is a preview, and has an id.
 
 It must not carry anything out: `plugins/tools/notebook_change.py` does.
 """

@@ -87,6 +87,8 @@ async def find_protected(files: Files, config: Config, paths: Iterable[Path]) ->
 def _make_resolver(files: Files, config: Config) -> PathResolver:
     """Return what the engine needs to resolve the paths of a call, since it cannot read the disk. Blocks."""
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
+    # The protected files of the project lie among the user's own files. So the engine is less strict about the folders
+    # that contain them than about folders with other protected paths, see `PathResolver`.
     project_paths = frozenset(_list_scripts((*roots, start), config)) | list_files_to_protect(files, config)
     machine_paths = frozenset(_list_protected(roots, config)) - project_paths
 
@@ -114,8 +116,8 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
 
 
 def _list_folders(roots: tuple[Path, ...], paths: Iterable[Path]) -> set[Path]:
-    """Return the folders that hold one of these paths: those below the folders of the workspace, and those below the
-    home folder that do not hold the workspace."""
+    """Return the folders that contain one of these paths: those below the folders of the workspace, and those below the
+    home folder that do not contain the workspace."""
     home = _resolve(expand_home("~"))
     return {
         folder

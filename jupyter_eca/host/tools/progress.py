@@ -44,19 +44,19 @@ class Reporter:
         self.steered = asyncio.Event()
         """Set while a message of the user waits for the end of the call."""
         # Whether the tool has reported that it can continue in the background.
-        self._background = False
+        self._can_move = False
 
     def move_to_background(self) -> bool:
         """Move the call to the background. Return whether this is possible."""
-        if self._background and not self._ended:
+        if self._can_move and not self._ended:
             self.moved_to_background.set()
-        return self._background and not self._ended
+        return self._can_move and not self._ended
 
     def report(self, report: Report) -> None:
         """Send a report soon, unless the call has ended."""
         if self._ended:
             return
-        self._newest, self._background = report, report.background
+        self._newest, self._can_move = report, report.background
         if self._next is None:
             self._next = asyncio.get_running_loop().call_later(INTERVAL_SECONDS, self._send)
 

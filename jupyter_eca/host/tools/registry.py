@@ -39,7 +39,8 @@ class ToolRegistry:
         self._client_tools: dict[tuple[str, object], tuple[Tool, ...]] = {}
         # The custom tools of the user, by name.
         self._custom: dict[str, Tool] = {}
-        # What the servers offered, and how many secrets were hidden in it, when the tools were last put together.
+        # What the servers offered when the tools were last put together, and how many secrets were known then: a new
+        # secret must be hidden in the descriptions of tools, too.
         self._offered: tuple[list[tuple[McpServer, mcp_types.Tool]], int] = [], 0
         # The tools that all chats have.
         self._common = self._native
@@ -83,8 +84,9 @@ class ToolRegistry:
         return self.get_tools(chat).get(name)
 
     def set_client_tools(self, chat: str, tools: Sequence[Tool], owner: object = None) -> None:
-        """Set the tools that a client adds to one chat. They replace the ones that it has added before. `owner` is the
-        client, by identity. A call that is running continues."""
+        """Set the tools that a client adds to one chat. They replace the ones that it has added before. `owner` is any
+        object that stands for the client: `remove_client_tools` gets the same object. A call that is running
+        continues."""
         self._client_tools[chat, owner] = tuple(tools)
         if not tools:
             del self._client_tools[chat, owner]

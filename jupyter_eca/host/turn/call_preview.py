@@ -25,10 +25,12 @@ PREVIEW_SECONDS = 60.0
 
 
 async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return what a call would change, None if its tool has no preview or cannot tell.
+    """Return what a call would change; None if its tool has no preview, or the preview fails because of a bug.
 
-    Raises: ToolError when the call would fail as things are now. An earlier call of the same reply may still change
-    that. StaleSourceError, which is a ToolError, when no earlier call can change it.
+    Raises: ToolError when the call would fail as things are now. The caller decides whether the call must fail, or may
+    still work after another call of the same reply has changed something. StaleSourceError, a kind of ToolError, when
+    the call must fail in any case: the model does not know the text that it wants to replace, or the preview has taken
+    too long.
     """
     if tool.preview is None:
         return None
@@ -39,7 +41,8 @@ async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, An
     except ToolError:
         raise
     except TimeoutError:
-        # Nothing is stale. But the call must fail, also if a later preview would succeed.
+        # No text has changed here. This error is used because callers let the call fail after it, and never preview it
+        # again.
         raise StaleSourceError(
             f"What {tool.spec.name} would change could not be worked out in {PREVIEW_SECONDS:g} seconds. "
             "It did not run.",

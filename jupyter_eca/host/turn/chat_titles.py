@@ -38,8 +38,9 @@ _log = logging.getLogger(__name__)
 TITLE_TASK: Final = "title"
 """The name of the task that requests the title of a chat."""
 
-# The seconds that a model has for a title. Later the user knows the chat by its first message.
-_SECONDS: Final = 60.0
+# The seconds that a model has for a title. A title that comes later is of no use: until then the chat is listed under
+# its first message, by which the user knows it by now.
+_TIMEOUT_SECONDS: Final = 60.0
 
 
 class ChatTitles:
@@ -54,13 +55,14 @@ class ChatTitles:
     def start(self, chat: LiveChat, effect: MakeTitle) -> None:
         """Start the task that requests the title. The turn does not wait for it. A replayed turn calls no model."""
         if chat.replay is None:
+            # The request does not send the conversation, so it must not correct the estimates of the chat's requests.
             bill = replace(make_bill(chat, effect.request.model), asks_user=False, is_conversation=False)
             self._tasks.start(chat, TITLE_TASK, self._make_title(chat, bill, effect.request))
 
     async def _make_title(self, chat: LiveChat, bill: Bill, request: ModelRequest) -> None:
         """Request the title, and give it to the chat unless somebody has renamed the chat meanwhile."""
         try:
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 answer = await self._read_answer(chat, bill, request)
         except (EcaError, TimeoutError) as error:
             _log.debug("no title for the chat %s: %s", chat.state.id, error)

@@ -119,7 +119,7 @@ _log = logging.getLogger(__name__)
 # asked for.
 PREVIEW_NOTE_SECONDS = 2.0
 
-# What the user sees on the card of the call then.
+# What the user sees on the card of the call after this time.
 _PREPARING = Report("Working out what this would change …")
 
 TARGETS_CHANGED: Final = (
@@ -216,6 +216,7 @@ class EffectRunner:
         try:
             await self._prepare_prompt(chat, turn)
         except (ToolError, NotSaved) as error:
+            # This input also ends a turn that is no command. `withdrawn`: no later request may send the prompt either.
             ended = inputs.CommandEnded(now(), str(error), failed=True, withdrawn=True, kind=FailureKind.OTHER)
             self._chats.feed(chat, ended, late=True)
         except Exception as error:  # noqa: BLE001  # the boundary to plugs: whatever they raise, the turn must end
@@ -325,7 +326,7 @@ class EffectRunner:
             message = (
                 turn.recorded_turn.explain_failure(message) if turn.recorded_turn and not chat.has_answer else message
             )
-            final = isinstance(error, OverBudget)
+            final = isinstance(error, OverBudget)  # then each other request of the turn would fail, too
             retryable_failure = None if final else build_failure(error, settings)
             refused = find_refusal(error)
             failure = inputs.ModelFailed(
@@ -354,8 +355,8 @@ class EffectRunner:
             await self._finish_reply(chat, turn, number)
 
     async def _restore_model(self, chat: LiveChat, turn: TurnUnderWay) -> str:
-        """Let the next turns of the chat run with an earlier model, because there is no model with the name that this
-        prompt chose. Return a message about it for the user."""
+        """Let the next turns of the chat run with the model that it had before, because there is no model with the name
+        that this prompt chose. Return a message about it for the user."""
         models = await self._services.catalog.models()
         lines = [f"The models there are: {', '.join(models[:_MAX_NAMED_MODELS])}."] if models else []
         # A front may have chosen the same model already before the prompt: then that choice is no better.
@@ -386,6 +387,8 @@ class EffectRunner:
             return
         details, adjustments = await self._preview_calls(chat, adjustments)
         targets, adjustments = await self._find_targets(chat, adjustments, details)
+        # The hooks after the answer run only at its end: no calls follow, and it was not interrupted by the vendor
+        # (`resumes_reply`).
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.run_after_request(chat)
         if turn.recorded_turn is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))

@@ -85,7 +85,8 @@ class JobEndings:
             self._turns.note(str(job.chat_id), shown, text_for_model)
 
     def _may_continue(self, chat: LiveChat) -> bool:
-        """Return whether a turn may begin in the chat now, as far as this is known without its stored events."""
+        """Return whether a turn may begin in the chat now, as far as this is known without its stored events. See the
+        top of the module for the cases."""
         id, previous = chat.state.id, chat.last_prompt
         return (
             self._services.config.chat.continue_after_jobs

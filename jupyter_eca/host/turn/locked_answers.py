@@ -170,6 +170,7 @@ class LockedAnswers:
         recorded = next((turn for turn in turns if turn.matches(question)), None)
         # Without a recorded answer, the nearest one says what has changed, and may be replaced by the new answer.
         nearest = recorded or _find_nearest(turns, question, lock.cell, self._locks.used_keys)
+        # Whether the nearest turn answers the same question, so that the new answer takes its place in the lock file.
         asks_same = nearest is not None and (nearest.prompt, nearest.occurrence) == (
             question.prompt,
             question.occurrence,
@@ -218,6 +219,7 @@ class LockedAnswers:
         tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
         setup = chat.state.setup
         model = replay.turn.answered_by or setup.model
+        # Neither the limit of steps nor the automatic summary applies (0): no model is called.
         return replace(setup, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
 
     def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
@@ -254,6 +256,7 @@ class LockedAnswers:
         The turn waits for this, because nbclient ends the kernel with its last cell.
         """
         locking = chat.recorded_turn
+        # Nothing is recorded before the end: calls follow, the vendor has interrupted the answer, or it is a summary.
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:

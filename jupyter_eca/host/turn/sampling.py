@@ -75,7 +75,7 @@ class ChatClientFeatures:
         self._catalog = catalog
         self._chats = chats
         self._model_caller = model_caller
-        # By the id of the chat and the name of the server.
+        # What each server has used in each chat, by the id of the chat and the name of the server.
         self._usages: defaultdict[tuple[str, str], _Usage] = defaultdict(_Usage)
 
     def find_question_asker(self, chat: str) -> QuestionAsker | None:

@@ -291,8 +291,8 @@ class Setups:
         """List the tools that an agent has.
 
         An agent that only looks, such as `plan`, has no tool that changes anything. Tools that the rules always deny
-        are left out. A subagent does not get the tools that a client lends to the parent chat, because the client runs
-        them in that chat.
+        are left out. A subagent does not get the tools that a client has added to the parent chat, because the client
+        runs them in that chat.
         """
         agent, toolbox = self._services.current.resolved.get_agent(agent_name), self._services.toolbox
         common = toolbox.get_tools() if context.nested else toolbox.get_tools(context.chat)

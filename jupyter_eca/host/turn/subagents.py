@@ -100,7 +100,7 @@ class Subagents:
         """The parent chat, by the id of the subagent's chat."""
         # The id that is reserved for the subagent's chat, by the parent chat and the call that wants to spawn it.
         self._claimed: dict[tuple[str, str], str] = {}
-        # By the id of the subagent's chat.
+        # The running subagents, by the ids of their chats.
         self._running: dict[str, Subagent] = {}
         # Notified when a subagent has ended, so that the calls that wait for a slot check again.
         self._slot_freed = asyncio.Condition()

@@ -171,9 +171,9 @@ class ToolContexts:
     ) -> Surroundings:
         """Build the sources that the contexts of a chat are read from.
 
-        `notebook` is the one in which the user asked, "" while the user still types. Without one, the active
-        notebook is used. `known` remembers which versions of files and cells the model has read. It is only passed when
-        the model gets what is read.
+        `kernel` is that of the cell that asked, None for none. `notebook` is the one in which the user asked, "" while
+        the user still types. Without one, the active notebook is used. `known` remembers which versions of files and
+        cells the model has read. It is only passed when the model gets what is read.
         """
         services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
         live = self._chats.get_live(chat)

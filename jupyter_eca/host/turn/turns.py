@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_RUNNING: Final = 500
-"""So many chats are answered at the same time. On two cores, a hundred are answered without a delay that one sees."""
+"""The most chats that are answered at the same time. With a hundred on two cores, users notice no delay."""
 
 _TOO_MANY: Final = "{} chats are being answered, and no more can be. Ask again when one of them has ended, or stop one."
 
@@ -215,8 +215,9 @@ class Turns:
         """Let a tool call run. Return whether this answer counts: a second one, or one that comes after a stop, changes
         nothing.
 
-        `by` is the person who approves it, if that is known.
-        `left_out` are the parts of its change that are not approved. An approval with such parts is not remembered.
+        With `remember`, similar calls need no approval in this chat from now on. `by` is the person who approves the
+        call, if that is known. `left_out` are the indexes of those parts of its change that are not approved. An
+        approval with such parts is not remembered.
         Raises: LocalError when the change has no such parts, or when none would remain. The call then still waits.
         """
         narrowed = self._narrow(chat, call, left_out) if left_out else None

@@ -50,7 +50,8 @@ class UnattendedCalls:
             self._tasks.start(live, "deny", self._deny(live))
 
     async def _deny(self, chat: LiveChat) -> None:
-        """Wait, and then reject the calls of the turn that still wait, unless a client has connected meanwhile."""
+        """Wait `grace` seconds, and then reject the calls of the turn that still wait for approval, unless a client
+        that can approve them has connected meanwhile."""
         turn = chat.state.turn
         await asyncio.sleep(self.grace)
         if chat.state.turn == turn and not self._subscribers.has_approver(chat.state.id):
