@@ -35,7 +35,8 @@ class Choices:
         self._workspace = workspace
 
     def keep(self, choices: Sequence[RememberedChoice]) -> None:
-        """Keep choices. Each replaces the earlier choice of the same thing in the same notebook."""
+        """Keep choices. Each replaces the earlier one with the same notebook, name and default, and for a variant also
+        the same model."""
         with transaction(self._db):
             for choice in choices:
                 workspace = self._workspace if choice.notebook else ""

@@ -55,7 +55,7 @@ DataScope: TypeAlias = ChatScope | WorkspaceScope | UserScope
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """To whom the rows of a table belong. All of them belong to the user."""
+    """Which rows of a table belong to a chat or to a workspace. All rows of all tables belong to the user."""
 
     name: str
     """The name of the rows for the user; "" for rows that are made from other rows, or that only have counters."""

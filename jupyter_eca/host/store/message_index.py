@@ -217,5 +217,7 @@ def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:
 def _find_last_settled(events: Sequence[_Row]) -> int:
     """Return the last sequence number before the running turn; that of the last event if no turn runs."""
     turn = next((turn for _, turn, *_ in reversed(events) if turn), "")
-    of_turn = [(seq, is_end) for seq, event_turn, _, is_end, _ in events if turn and event_turn == turn]
-    return events[-1][0] if any(is_end for _, is_end in of_turn) or not of_turn else of_turn[0][0] - 1
+    events_of_turn = [(seq, is_end) for seq, event_turn, _, is_end, _ in events if turn and event_turn == turn]
+    return (
+        events[-1][0] if any(is_end for _, is_end in events_of_turn) or not events_of_turn else events_of_turn[0][0] - 1
+    )

@@ -87,7 +87,7 @@ def _mark_material(shown: str, aside: str) -> dict[str, str]:
 
 
 def _mark_remark(turn: str, aside: str) -> dict[str, str] | None:
-    """Return the mark of a remark to the user that the model got too."""
+    """Return the mark of a remark to the user that the model got too; None for a remark without a mark."""
     if kind := _KINDS.get(aside):
         return {"kind": kind}
     if aside.startswith(_SUMMARY):

@@ -5,7 +5,7 @@
 | is fine, or of an older version | the file | its migrations run |
 | is damaged | a new file with all that can be read | it is kept with another name (`repair`) |
 | is of a newer version | a file of this version beside it, first with a copy of all that can be read | nothing |
-| cannot be written, or is old and locked | a copy in a temporary folder, which is deleted at the end | nothing |
+| cannot be written, or is locked and needs migrations | a copy in a temporary folder, deleted at the end | nothing |
 
 Everything here blocks. It must not know clients: `store` passes the warnings on.
 """

@@ -3,6 +3,9 @@
 An event is a fact about a chat, and its aside says what the event means to the model. A checkpoint has a file or cells
 as they were before a turn changed them. The statements must not know threads or subscribers: `store` does. `schema`
 makes the tables, and `rows` has the values.
+
+Parts of statements are put together only from constants of this room, and all values are parameters. So nobody can
+inject SQL, although the linter warns of it (S608: "ours").
 """
 
 from __future__ import annotations
@@ -613,8 +616,8 @@ class Tables:
         return dict(self._db.execute(query, (self._workspace,)).fetchall())
 
     def keep_notebook_id(self, notebook: str, id: str, *, replace: bool = False) -> str:
-        """Keep the id of a notebook. If it has one already, that one stays, unless it is to be replaced. Return the id
-        that is kept."""
+        """Keep the id of a notebook. If the notebook has one already, the old id stays, except with `replace`. Return
+        the id that is kept."""
         conflict = "DO UPDATE SET id = excluded.id" if replace else "DO NOTHING"
         key = self._workspace, notebook
         self._db.execute(
@@ -652,9 +655,9 @@ class Tables:
                     )
                 elif keys := _UNIQUE_KEYS.get(table):
                     # In all other tables the earlier row stays where it is.
-                    same = " AND ".join(f"taken.{key} = {table}.{key}" for key in keys)
-                    same = f"{same} AND taken.{column} = {move(f'{table}.{column}')}"
-                    moved = f"{moved} AND NOT EXISTS (SELECT 1 FROM {table} AS taken WHERE {same})"  # noqa: S608  # ours
+                    is_same = " AND ".join(f"taken.{key} = {table}.{key}" for key in keys)
+                    is_same = f"{is_same} AND taken.{column} = {move(f'{table}.{column}')}"
+                    moved = f"{moved} AND NOT EXISTS (SELECT 1 FROM {table} AS taken WHERE {is_same})"  # noqa: S608  # ours
                     moved_values = (*moved_values, *new_values)
                 self._db.execute(
                     f"UPDATE {table} SET {column} = {move(column)} WHERE {moved}",  # noqa: S608  # names of ours
@@ -673,12 +676,12 @@ class Tables:
         )
         if done.rowcount > 0:
             return True
-        of_file, key = "WHERE chat = ? AND turn = ? AND path = ?", (chat, checkpoint.turn, checkpoint.path)
-        (review,) = self._db.execute(f"SELECT review FROM checkpoints {of_file}", key).fetchone()  # noqa: S608  # ours
+        where_file, key = "WHERE chat = ? AND turn = ? AND path = ?", (chat, checkpoint.turn, checkpoint.path)
+        (review,) = self._db.execute(f"SELECT review FROM checkpoints {where_file}", key).fetchone()  # noqa: S608  # ours
         merged = ReviewState(review).merge(checkpoint.review)
-        self._db.execute(f"UPDATE checkpoints SET review = ? {of_file}", (merged, *key))  # noqa: S608  # ours
+        self._db.execute(f"UPDATE checkpoints SET review = ? {where_file}", (merged, *key))  # noqa: S608  # ours
         if checkpoint.review in _UNSEEN:
-            self._db.execute(f"UPDATE checkpoints SET decided = NULL {of_file}", key)  # noqa: S608  # ours
+            self._db.execute(f"UPDATE checkpoints SET decided = NULL {where_file}", key)  # noqa: S608  # ours
         return False
 
     def set_review_state(self, chat: str, turn: str, path: str, review: ReviewState) -> None:
@@ -725,8 +728,8 @@ class Tables:
 
     def drop_unkept(self, chat: str, turn: str, paths: Iterable[str]) -> None:
         """Delete the checkpoints of those of these files whose content could not be kept."""
-        of_file = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
-        self._db.executemany(of_file, [(chat, turn, path, UNKEPT) for path in paths])
+        statement = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
+        self._db.executemany(statement, [(chat, turn, path, UNKEPT) for path in paths])
 
     def mark_if_changed(self, chat: str, turn: str, path: str, digest: str) -> None:
         """Mark a checkpoint as CHANGED if somebody else has changed the file since the turn changed it. Called before
@@ -756,8 +759,8 @@ class Tables:
 
     def record_file_decision(self, chat: str, path: str, turns: Collection[str], decided: ChangeDecision) -> None:
         """Note whether the user keeps or reverts what these turns changed in a file."""
-        of_turn = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
-        self._db.executemany(of_turn, [(decided, chat, path, turn) for turn in turns])
+        statement = "UPDATE checkpoints SET decided = ? WHERE chat = ? AND path = ? AND turn = ?"
+        self._db.executemany(statement, [(decided, chat, path, turn) for turn in turns])
 
     def list_turns(self, chat: str) -> list[str]:
         """Return the turns of a chat in the order in which they began."""
@@ -769,8 +772,8 @@ class Tables:
     def forget_checkpoints(self, chat: str, turns: Collection[str]) -> None:
         """Delete all checkpoints of these turns."""
         for table in ("checkpoints", "cell_checkpoints"):
-            of_turn = f"DELETE FROM {table} WHERE chat = ? AND turn = ?"  # noqa: S608  # names of ours
-            self._db.executemany(of_turn, [(chat, turn) for turn in turns])
+            statement = f"DELETE FROM {table} WHERE chat = ? AND turn = ?"  # noqa: S608  # names of ours
+            self._db.executemany(statement, [(chat, turn) for turn in turns])
 
     # -- checkpoints of cells
 
@@ -802,8 +805,8 @@ class Tables:
     def list_sources_after(self, chat: str, turn: str, path: str) -> list[str]:
         """Return the sources of cells after each change that a turn made to a notebook, one JSON text for each change,
         in their order."""
-        of_turn = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
-        return [after for (after,) in self._db.execute(of_turn, (chat, turn, path))]
+        query = "SELECT sources FROM cell_checkpoints WHERE chat = ? AND turn = ? AND path = ? ORDER BY id"
+        return [after for (after,) in self._db.execute(query, (chat, turn, path))]
 
     def list_cell_checkpoints(self, chat: str) -> list[CellCheckpoint]:
         """Return the checkpoints of cells, in the order in which they were made."""
@@ -820,8 +823,10 @@ class Tables:
             for id in ids:
                 query = "SELECT decided FROM cell_checkpoints WHERE id = ?"
                 if (row := self._db.execute(query, (id,)).fetchone()) is not None:
-                    both = json.dumps({**json.loads(row[0]), cell: decided}, ensure_ascii=False, separators=(",", ":"))
-                    self._db.execute("UPDATE cell_checkpoints SET decided = ? WHERE id = ?", (both, id))
+                    decisions = json.dumps(
+                        {**json.loads(row[0]), cell: decided}, ensure_ascii=False, separators=(",", ":")
+                    )
+                    self._db.execute("UPDATE cell_checkpoints SET decided = ? WHERE id = ?", (decisions, id))
 
 
 def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
@@ -841,18 +846,24 @@ def _make_chat_row(row: tuple[Any, ...]) -> ChatRow:
 class _EventRow(NamedTuple):
     """The columns of an event, as `Tables.read_events` selects them."""
 
-    # The sequence number, the id of the turn, the role, and the time in milliseconds since the epoch.
     seq: int
+    """The sequence number."""
     turn: str
+    """The id of the turn; "" for an event outside of all turns."""
     role: str
+    """A `Role`."""
     at: int
-    # JSON. An aside is "" for none.
+    """The time in milliseconds since the epoch."""
     content: str
+    """The content, as JSON."""
     aside: str
-    # How a turn ended with the event, whether no model reads it (0 or 1), and the person who caused it (JSON).
+    """The aside, as JSON; "" for none."""
     outcome: str | None
+    """How the turn has ended, if it ends with this event: an `Outcome`."""
     local: int
+    """1 if no model reads the event, else 0."""
     by: str | None
+    """The person who has caused the event, as JSON; None if that is not known."""
 
 
 def _parse_event(chat: str, row: _EventRow) -> Event:
@@ -872,7 +883,7 @@ def _parse_event(chat: str, row: _EventRow) -> Event:
 
 
 def _parse_person(by: object) -> Person | None:
-    """Return the person of an event. If the name cannot be read, because it is damaged, the event has none."""
+    """Return the person of an event; None for none, and if the row is damaged. `by` is the column, which is JSON."""
     try:
         return Person.model_validate_json(by) if isinstance(by, str) and by else None
     except ValueError:
