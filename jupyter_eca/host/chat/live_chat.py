@@ -150,7 +150,7 @@ class Prompt:
     bounds: Bounds = NO_BOUNDS
     """The limits that the front sets to the turn."""
     lock: AnswerLock | None = None
-    """Where the answer is recorded, if a cell asked with `--lock`."""
+    """Which notebook and cell asked, and whether and where the answer is locked. None if no cell asked."""
     turn: str = ""
     """The id of the turn, which must be new to the chat. Empty: the host makes an id."""
     follow_up_count: int = 0
@@ -279,7 +279,7 @@ class LiveChat:
 
     @property
     def prompt(self) -> Prompt | None:
-        """The prompt of the turn under way."""
+        """The prompt of the turn under way; None if there is none."""
         return self.under_way.prompt if self.under_way else None
 
     @property
@@ -289,7 +289,7 @@ class LiveChat:
 
     @property
     def kernel(self) -> Kernel | None:
-        """The kernel of the cell that waits for the answer."""
+        """The kernel of the cell that waits for the answer; None if no cell waits."""
         return self.under_way.kernel if self.under_way else None
 
     @property

@@ -92,14 +92,14 @@ class NotebookIds:
         if saved_id is None or saved_id == own_id:
             return own_id
         old_path = self._find_path(saved_id)
-        if old_path is None:
+        if old_path is None:  # the id is from another machine or user
             if own_id is not None:
                 self._replace(path, saved_id, start)
             return saved_id
-        if _has_moved_away(self._get_files(), old_path, saved_id):
+        if _has_moved_away(self._get_files(), old_path, saved_id):  # the notebook was moved to `path`
             start(self._move_at_save(old_path, path))
             return saved_id
-        if own_id is None:
+        if own_id is None:  # the notebook is a copy
             own_id = secrets.token_hex(_ID_BYTES)
             self._replace(path, own_id, start)
         return own_id

@@ -114,7 +114,8 @@ class Chats:
         return self._chats.values()
 
     def forget(self, id: str) -> LiveChat | None:
-        """Remove a chat from memory. It is loaded again when it is next needed."""
+        """Remove a chat from memory, and return it; None if it was not in memory. It is loaded again when it is next
+        needed."""
         for notify in self.on_forget:
             notify(id)
         return self._chats.pop(id, None)

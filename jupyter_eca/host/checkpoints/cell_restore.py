@@ -77,8 +77,9 @@ def make_checkpoint(
     order: Sequence[str],
     review: ReviewState = ReviewState.OPEN,
 ) -> CellCheckpoint:
-    """Return the checkpoint for a change. `undo` are the changes that take it back, `after` the sources of the cells
-    after it, and `order` the ids of all cells: see `workspace.ports.Checkpointer.keep_cells`."""
+    """Return the checkpoint for a change of cells. `undo` are the changes that take it back, `after` the sources of the
+    cells after it, `order` the ids of all cells before it, and `review` its review state: see
+    `workspace.ports.Checkpointer.keep_cells`."""
     text = _CHANGES.dump_json(tuple(undo), by_alias=True)
     if len(text) > MAX_BYTES:
         text = _CHANGES.dump_json(tuple(map(_remove_outputs, undo)), by_alias=True)
@@ -113,7 +114,7 @@ def group_by_cell(changes: Iterable[RecordedChange]) -> ChangesByCell:
     found: dict[str, list[RecordedChange]] = {}
     for change in changes:
         found.setdefault(change.cell, []).append(change)
-    return {cell: tuple(of_cell) for cell, of_cell in found.items()}
+    return {cell: tuple(changes_of_cell) for cell, changes_of_cell in found.items()}
 
 
 def dump_sources(after: Mapping[str, str | None]) -> str:
@@ -206,6 +207,7 @@ async def _revert(
     chosen: ChangesByCell,
     notebooks: Notebooks,
 ) -> NotebookDocument:
-    """Revert the chosen changes by one edit, and return the notebook as it is then."""
+    """Revert the chosen changes by one edit, and return the notebook as it is then. `document` is the notebook as it is
+    now, and `all_changes` are all its changes."""
     edits = RevertPlanner(document, all_changes).plan(chosen)
     return await notebooks.edit(chat, document.path, edits) if edits else document

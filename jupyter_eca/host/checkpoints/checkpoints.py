@@ -51,7 +51,7 @@ class Checkpoints:
 
     async def keep(self, chat: str, turn: str, path: Path, review: ReviewState = ReviewState.OPEN) -> bool:
         """Keep a file as it is. If its folder does not exist yet, the new folder is noted too, so that it is removed
-        with the file.
+        with the file. `review` is the review state of the change that follows.
 
         Return whether there was no checkpoint of the file in this turn yet.
         """
@@ -74,7 +74,8 @@ class Checkpoints:
         self, chat: str, turn: str, path: Path, before: bytes | None, *, is_known: bool, review: ReviewState
     ) -> None:
         """Keep the earlier content of a file that was changed already. `before` is that content, None if there was no
-        file. If that content is not known (`is_known`), the change is listed but cannot be undone."""
+        file. If that content is not known (`is_known`), the change is listed but cannot be undone. `review` is the
+        review state of the change."""
         kept = _make_checkpoint(turn, path, before if is_known else UNKEPT)
         await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
 
@@ -110,8 +111,8 @@ class Checkpoints:
     ) -> int:
         """Keep cells of the notebook `path` before they are changed. Return the number of the checkpoint.
 
-        `undo` are the changes that undo the edit, `after` the sources of the cells after it, and `order` the ids of all
-        cells before it.
+        `undo` are the changes that undo the edit, `after` the sources of the cells after it, `order` the ids of all
+        cells before it, and `review` the review state of the edit.
         """
         checkpoint = await asyncio.to_thread(cell_restore.make_checkpoint, turn, path, undo, after, order, review)
         return await self._store.do(lambda tables: tables.keep_cell_checkpoint(chat, checkpoint))
@@ -222,18 +223,19 @@ class CallCheckpointer:
             self.stamps[path] = stamp
 
     async def keep_earlier_content(self, path: Path, before: bytes | None, *, is_known: bool) -> None:
-        """Keep the earlier content of a changed file, see `Checkpoints.keep_earlier_content`."""
+        """Keep the earlier content `before` of a changed file, if it is known (`is_known`). See
+        `Checkpoints.keep_earlier_content`."""
         self.kept_paths = (*self.kept_paths, path)
         await self.checkpoints.keep_earlier_content(
             self.chat, self.turn, path, before, is_known=is_known, review=self.review
         )
 
     async def keep_cells(self, path: str, undo: Sequence[CellChange], after: Sources, order: Sequence[str] = ()) -> int:
-        """Keep cells before they are changed. Return the number of the checkpoint."""
+        """Keep cells before they are changed, see `Checkpoints.keep_cells`. Return the number of the checkpoint."""
         return await self.checkpoints.keep_cells(self.chat, self.turn, path, undo, after, order, self.review)
 
     async def record_sources(self, number: int, after: Sources | None) -> None:
-        """Note the sources that cells really have after a change."""
+        """Note the sources that cells really have after a change, see `Checkpoints.record_sources`."""
         await self.checkpoints.record_sources(number, after)
 
     async def list_sources_of_turn(self, path: str) -> Sources:
@@ -302,7 +304,8 @@ def _get_size(path: Path) -> int:
 
 
 def _make_checkpoint(turn: str, path: Path, before: _Content) -> Checkpoint:
-    """Return the checkpoint of a file, whose content after the turn is not known yet."""
+    """Return the checkpoint of a file with its content `before` the turn. The content after the turn is not known
+    yet."""
     if isinstance(before, str):
         return Checkpoint(turn, str(path), None, UNKEPT)
     return Checkpoint(turn, str(path), before, None)

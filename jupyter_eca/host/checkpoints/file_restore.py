@@ -82,16 +82,16 @@ def find_standing_changes(
     change.
     """
     path = Path(checkpoints[0].path)
-    of_turns = [row for row in checkpoints if row.turn in turns and row.decided is not ChangeDecision.KEPT]
-    if not of_turns or path.is_dir():
+    rows_of_turns = [row for row in checkpoints if row.turn in turns and row.decided is not ChangeDecision.KEPT]
+    if not rows_of_turns or path.is_dir():
         return None
     try:
         content = read_content(path)
     except OSError:
-        return StandingFileChanges(of_turns, of_turns[0].before, None, "it could not be read")
-    standing = find_standing_checkpoints(checkpoints[checkpoints.index(of_turns[0]) :], digest_content(content))
-    rows = [row for row in standing if row in of_turns]
-    later = [row for row in standing if row not in of_turns]
+        return StandingFileChanges(rows_of_turns, rows_of_turns[0].before, None, "it could not be read")
+    standing = find_standing_checkpoints(checkpoints[checkpoints.index(rows_of_turns[0]) :], digest_content(content))
+    rows = [row for row in standing if row in rows_of_turns]
+    later = [row for row in standing if row not in rows_of_turns]
     if not rows or (not later and not _has_effect(rows, content)):
         return None
     after = later[0].before if later else content
@@ -130,8 +130,10 @@ def choose_files(
 def find_changes_of_turns(checkpoints: CheckpointsByPath, turns: Collection[str]) -> CheckpointsByPath:
     """Return the checkpoints of those changes that stand and that these turns made. The turns must be the last ones of
     the chat."""
-    of_turns = {path: [row for row in rows if row.turn in turns] for path, rows in checkpoints.items()}
-    standing = {path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in of_turns.items() if rows}
+    rows_of_turns = {path: [row for row in rows if row.turn in turns] for path, rows in checkpoints.items()}
+    standing = {
+        path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in rows_of_turns.items() if rows
+    }
     return {path: rows for path, rows in standing.items() if rows}
 
 
@@ -198,6 +200,7 @@ def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path])
     do.
 
     When a file is removed, the folders around it are removed too, if the turn has made them and they are empty now.
+    `new_paths` are the files and folders that the turn has made.
     """
     if compute_digest(file) == digest_content(before):
         return False

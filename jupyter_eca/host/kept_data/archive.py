@@ -80,7 +80,8 @@ class _Archive:
         self._entries: list[dict[str, Any]] = []
 
     def add(self, path: str, description: str, data: bytes) -> None:
-        """Add a file. If it is text, secrets in it are replaced."""
+        """Add a file. If it is text, secrets in it are replaced. `description` says in the manifest what the file
+        is."""
         with suppress(UnicodeDecodeError):
             data = redaction.redact_keys(data.decode()).encode()
         self._write(path, data)
@@ -98,7 +99,8 @@ class _Archive:
         self._entries.append({"path": path, "what": description, "bytes": len(data)})
 
     def finish(self, scope: str, counts: dict[str, int]) -> None:
-        """Add the manifest."""
+        """Add the manifest. `scope` says in words what is exported, and `counts` how many items of each kind there
+        are."""
         manifest = {
             "what": scope,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
