@@ -219,7 +219,8 @@ def _read_follow_up(type: HookType, reply: HookReply) -> str:
 
 
 def _merge_arguments(replies: Iterable[HookReply]) -> dict[str, Any] | None:
-    """Merge the new arguments of all replies. Where two replies change the same argument, the later one wins."""
+    """Merge the new arguments of all replies; None if no reply has any. Where two replies change the same argument, the
+    later one wins."""
     inputs = [reply.new_arguments for reply in replies if reply.new_arguments is not None]
     return {name: value for arguments in inputs for name, value in arguments.items()} if inputs else None
 

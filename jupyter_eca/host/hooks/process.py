@@ -101,8 +101,8 @@ async def _read_output(process: shell.ShellProcess, seconds: float) -> HookRun:
 
 
 async def _end(process: shell.ShellProcess, readers: list[asyncio.Task[None]]) -> None:
-    """Close the streams, and kill the program if it still runs. A program that ended by itself may leave processes
-    running on purpose: they are not killed."""
+    """Close the streams, which the tasks `readers` read, and kill the program if it still runs. A program that ended by
+    itself may leave processes running on purpose: they are not killed."""
     if not process.exited.is_set():
         await process.kill()
     await process.close(*readers)

@@ -89,8 +89,8 @@ class TurnHooks:
         if id not in self._hooks.chat_start_texts:
             parent = self._hooks.parents.get(id)
             type = HookType.SUBAGENT_START if parent else HookType.CHAT_START
-            more = {"parent_chat_id": parent} if parent else {"resumed": len(chat.state.history) > 1}
-            effects = await self._fire(chat, type, more)
+            event_fields = {"parent_chat_id": parent} if parent else {"resumed": len(chat.state.history) > 1}
+            effects = await self._fire(chat, type, event_fields)
             if self._end_if_stopped(chat, effects):
                 return None
             text = self._hooks.chat_start_texts[id] = effects.context.strip()
@@ -118,8 +118,8 @@ class TurnHooks:
             if call.tool is None or arguments is None:
                 continue
             preview = await self._find_preview(chat, call.tool, arguments)
-            more = _describe_request(chat.state, call, call.tool, arguments, preview)
-            effects = await self._fire(chat, HookType.PRE_TOOL_CALL, more)
+            event_fields = _describe_request(chat.state, call, call.tool, arguments, preview)
+            effects = await self._fire(chat, HookType.PRE_TOOL_CALL, event_fields)
             if self._end_if_stopped(chat, effects):
                 return None
             adjustments[call.id] = _make_adjustment(effects, arguments)
@@ -161,8 +161,8 @@ class TurnHooks:
             return result, False
         response = {"tool_response": result.text, "error": result.error}
         preview = await self._find_preview(chat, effect.tool, effect.arguments)
-        more = _describe_call(effect.tool, effect.call, effect.arguments, preview) | response
-        effects = await self._fire(chat, HookType.POST_TOOL_CALL, more)
+        event_fields = _describe_call(effect.tool, effect.call, effect.arguments, preview) | response
+        effects = await self._fire(chat, HookType.POST_TOOL_CALL, event_fields)
         if effects.new_output is not None:
             result = replace(result, text=effects.new_output, images=(), links=(), fetched_rule="")
         if effects.context:
@@ -188,11 +188,11 @@ class TurnHooks:
             return ""
         number, last = prompt.follow_up_count, chat.state.history[-1:]
         response = last[0].text if last and last[0].role == "assistant" else ""
-        more: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
+        event_fields: dict[str, Any] = {"response": response, "follow_up_active": number > 0}
         follow_ups: list[str] = []
-        events = [(HookType.POST_REQUEST, more)]
+        events = [(HookType.POST_REQUEST, event_fields)]
         if parent := self._hooks.parents.get(chat.state.id):
-            events.append((HookType.SUBAGENT_POST_REQUEST, {**more, "parent_chat_id": parent}))
+            events.append((HookType.SUBAGENT_POST_REQUEST, {**event_fields, "parent_chat_id": parent}))
         for type, data in events:
             effects = await self._fire(chat, type, data)
             if effects.stopped_by is not None:
@@ -211,8 +211,8 @@ class TurnHooks:
         summary = chat.state.summary_under_way
         if summary is None:
             return True
-        more = {"triggered": _find_trigger(chat), "custom_instructions": summary.focus}
-        effects = await self._fire(chat, HookType.PRE_COMPACT, more)
+        event_fields = {"triggered": _find_trigger(chat), "custom_instructions": summary.focus}
+        effects = await self._fire(chat, HookType.PRE_COMPACT, event_fields)
         if self._end_if_stopped(chat, effects):
             return False
         if effects.blocked_by is not None:
@@ -226,8 +226,8 @@ class TurnHooks:
         they end the turn. Text that they add becomes a part of the summary."""
         if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
             return False
-        more = {"triggered": _find_trigger(chat), "compact_summary": text}
-        effects = await self._fire(chat, HookType.POST_COMPACT, more)
+        event_fields = {"triggered": _find_trigger(chat), "compact_summary": text}
+        effects = await self._fire(chat, HookType.POST_COMPACT, event_fields)
         if effects.context:
             self._chats.feed(chat, inputs.Streamed(now(), number, TextDelta(effects.context)))
         if effects.stopped_by is not None:

@@ -559,8 +559,9 @@ class EffectRunner:
     async def _preview_call(
         self, chat: LiveChat, call: ToolCall, adjustment: CallAdjustment, earlier: tuple[ToolCallDetails, ...] = ()
     ) -> CallPreview:
-        """Preview one call. The user gets a message if that takes long. `earlier` are the details of the calls before
-        it. The preview assumes that their changes are already made."""
+        """Preview one call. The user gets a message if that takes long. `adjustment` is what hooks have changed in the
+        call. `earlier` are the details of the calls before it: the preview assumes that their changes are already
+        made."""
         tool = self._services.toolbox.get(call.name, chat.state.id)
         arguments = parse_arguments(call.arguments_text) if adjustment.arguments is None else adjustment.arguments
         if tool is None or arguments is None:

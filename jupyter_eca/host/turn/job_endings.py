@@ -100,7 +100,8 @@ class JobEndings:
         )
 
     async def _continue(self, chat: LiveChat, job: Job, shown: str, text_for_model: str) -> None:
-        """Begin a turn about the end of a job, or add a note if that is not possible after all."""
+        """Begin a turn about the end of a job, or add a note if that is not possible after all. The user reads `shown`,
+        and the model `text_for_model`."""
         previous = chat.last_prompt
         if previous is not None and await self._is_wanted(chat, job):
             prompt = Prompt(

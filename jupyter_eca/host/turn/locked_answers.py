@@ -301,7 +301,8 @@ def _find_nearest(
     """Return the turn that was recorded for this question before something changed, None if there is none.
 
     It is the turn of the same cell. Otherwise it is the turn with the same prompt. Otherwise it is the one that differs
-    only in its prompt, if exactly one such turn answers no other cell.
+    only in its prompt, if exactly one such turn answers no other cell. `cell` is the id of the cell that asks, and
+    `used_keys` are the keys of the turns that have answered a question since the host started.
     """
     if cell and (recorded := [turn for turn in turns if turn.cell == cell]):
         return recorded[0]

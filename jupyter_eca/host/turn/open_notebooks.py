@@ -32,8 +32,8 @@ def find_kernels(services: Services, kernel: Kernel | None) -> Kernels | None:
 def find_notebooks(services: Services, chat: str) -> Notebooks | None:
     """Return the notebooks that clients of the chat have open, and behind them those of the server. None if this
     process has no notebooks of a server."""
-    of_clients, of_server = services.subscribers.list_notebooks(chat), services.workspace.notebooks
-    return None if of_server is None else NotebookRouter(of_clients, of_server)
+    client_notebooks, server_notebooks = services.subscribers.list_notebooks(chat), services.workspace.notebooks
+    return None if server_notebooks is None else NotebookRouter(client_notebooks, server_notebooks)
 
 
 async def find_asked_notebook(services: Services, prompt: Prompt, kernel: Kernel | None) -> str:

@@ -154,7 +154,7 @@ async def _read_new(chat: LiveChat, surroundings: Surroundings, contexts: list[C
 
 
 def drop_known_cursor(known: CursorContext | None, contexts: Iterable[ChatContext]) -> list[ChatContext]:
-    """Return the contexts without the cursor in a file that the model knows already.
+    """Return the contexts without the cursor in a file that the model knows already (`known`).
 
     If the cursor were sent with every prompt, it would often be the only change, and would make the vendor's cache
     useless. A cursor in a notebook is kept, because its cell may have changed although the cursor has not moved. The

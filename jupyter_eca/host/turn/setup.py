@@ -65,7 +65,11 @@ class PromptAndTools:
 
 
 class Setups:
-    """Builds the setups of all turns of one host."""
+    """Builds the setups of all turns of one host.
+
+    In its methods, `full_choice` is a choice with the defaults filled in (`fill_defaults`), `bounds` are the limits
+    that a front sets to the turn, and `notebook_rules` the approval rules of the notebook in which the turn was asked.
+    """
 
     def __init__(self, services: Services, chats: Chats, contexts: ToolContexts, prompts: SystemPrompts) -> None:
         self._services = services

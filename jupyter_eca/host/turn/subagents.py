@@ -212,11 +212,11 @@ class Subagents:
     async def _take_slot(self, parent: str, report: Callable[[Report], None]) -> AsyncGenerator[None]:
         """Wait until fewer subagents of the chat run than `subagents.maxParallel` allows. Within this context the
         caller has a slot: it adds its subagent to `_running` at once."""
-        most = self._current.config.subagents.max_parallel
+        limit = self._current.config.subagents.max_parallel
         async with self._slot_freed:
-            if len(self.list_running(parent)) >= most:
-                report(Report(f"Waits: {most} other agents are at work."))
-                await self._slot_freed.wait_for(lambda: len(self.list_running(parent)) < most)
+            if len(self.list_running(parent)) >= limit:
+                report(Report(f"Waits: {limit} other agents are at work."))
+                await self._slot_freed.wait_for(lambda: len(self.list_running(parent)) < limit)
                 report(Report())
         # No other task can take the slot now, because there is no `await` before the caller adds its subagent.
         try:

@@ -67,6 +67,7 @@ class ToolContexts:
         editor, can_ask = subscribers.find_editor(owner), subscribers.has_answerer(owner)
         has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
         abilities = has_notebooks, self._can_run_cells(owner), self._can_control_kernels(kernel)
+        # A chat that is not in memory (None) has no tools for plans and subagents.
         return live is None, owner, has_kernel, abilities, editor, can_ask
 
     def _can_run_cells(self, chat: str) -> bool:
@@ -86,8 +87,9 @@ class ToolContexts:
         return isinstance(notebooks, ExecutionMemory) and notebooks.is_unattended
 
     def _find_kernel(self, files: Files) -> Kernel | None:
-        """Return the kernel of the workspace, for chats that no cell asked in. A Jupyter server has one kernel for each
-        notebook, which Jupyter starts in the folder of the notebook."""
+        """Return the kernel of the workspace, for chats that no cell asked in; None if there is none. A Jupyter server
+        has one kernel for each notebook, which Jupyter starts in the folder of the notebook. There the working
+        directory of the chat (`files.folder`) selects the kernel."""
         kernel = self._services.workspace.kernel
         return kernel.find_in_folder(files.folder) if files.folder and isinstance(kernel, FolderKernels) else kernel
 
@@ -196,7 +198,7 @@ class ToolContexts:
         )
 
     def find_notebooks(self, chat: str) -> Notebooks | None:
-        """Return the notebooks that a chat can use."""
+        """Return the notebooks that a chat can use; None if this process has none."""
         return find_notebooks(self._services, chat)
 
     async def find_active_notebook(self, chat: str) -> str:

@@ -106,8 +106,9 @@ class Turns:
                 services.current.resolved, services.subscribers, chat, prompt, choice
             )
         choice = replace(choice, model=await self._choose_model(choice))
-        # The message may be the answer to a question of a command (a dialogue), or a command. A message of a hook or of
-        # a model is neither. In both cases the turn is `local`: the model never reads it.
+        # A user's message may be the answer to a question of a command (a dialogue), or a command that no model
+        # answers. Then the turn is `local`: the model never reads it. A message of a hook or of a model is never one of
+        # these.
         is_from_user = prompt.follow_up_count == 0 and not chat.parent
         accepts = is_from_user and chat.dialogue is not None and chat.dialogue.accepts(prompt.message)
         dialogue = chat.dialogue if accepts else None
@@ -262,7 +263,8 @@ class Turns:
 
     def steer(self, chat: str, message: str, contexts: tuple[ChatContext, ...] = (), by: Person | None = None) -> None:
         """Add a message with its contexts to the next request to the model. An empty message takes back those that were
-        not sent yet. A call that has been running for long then stops waiting, see `Steering`."""
+        not sent yet. A call that has been running for long then stops waiting, see `Steering`. `by` is the person
+        who sends the message, if that is known."""
         self._steering.add(chat, message, contexts, by)
 
     def choose(self, chat: str, choice: Choice) -> None:
