@@ -232,7 +232,8 @@ def _find_sandbox_problems(services: Services) -> Iterator[str]:
 
 
 def _describe_setup(services: Services, where: str, models: tuple[str, ...], default: str) -> Iterator[str]:
-    """Yield what works: the model, the engine, the folders, the configuration and the MCP servers."""
+    """Yield what works: the model, the engine, the folders, the configuration and the MCP servers. `where` says where
+    the engine runs, `models` are all models that can answer now, and `default` is the default model."""
     if default and _is_usable(default, models):
         reason = "`defaultModel` names it" if services.config.default_model else "it is the first one in the list"
         yield f"Default model: `{default}` ({reason})"
@@ -261,9 +262,9 @@ def _describe_policy(services: Services) -> Iterator[str]:
 
 
 def _describe_keys(services: Services) -> Iterator[str]:
-    """Yield, for each provider that has a key, where the key is from and whether it works; and for each other provider
-    that needs one, which variable is missing and what the key would give. A provider whose address is not known without
-    a configuration is left out, because a key alone would not make it work."""
+    """Yield a line for each provider that has a key: where the key is from, and whether it works. Yield a line for each
+    other provider that needs a key: which variable is missing, and which models the key would give. A provider whose
+    address must be configured is left out there, because a key alone would not make it work."""
     for name, entry in services.catalog.entries().items():
         label = entry.label or f"`{name}`"
         if entry.key.source:

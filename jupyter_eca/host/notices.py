@@ -198,7 +198,8 @@ def _announce(subscribers: Subscribers, chat: str, message: ShowMessageParams) -
 async def announce_sign_in(
     subscribers: Subscribers, catalog: Catalog, status: ProviderStatus, default: str | None
 ) -> None:
-    """Tell all clients that the user has signed in or out, and which models are available now."""
+    """Tell all clients that the user has signed in or out, and which models are available now. `default` is the default
+    model if there was none before; else None."""
     subscribers.tell(Notice("providers/updated", status))
     models, _ = await catalog.list_models()
     config = ConfigUpdatedParams(chat=ChatConfig(models=models, select_model=default))

@@ -158,7 +158,7 @@ class Subscribers:
         return any(subscriber.answers(chat) for subscriber in self._all)
 
     def find_editor(self, chat: str) -> Editor | None:
-        """Return the editor of the chat's newest client that has one."""
+        """Return the editor of the chat's newest client that has one; None if no client has one."""
         return next(
             (client.editor for client in reversed(self.list_subscribed(chat)) if client.editor is not None), None
         )

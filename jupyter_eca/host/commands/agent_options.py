@@ -80,8 +80,8 @@ def _find_value(option: AgentOption, wanted: str) -> str:
 def _describe(option: AgentOption) -> str:
     """Return the line of an option: ``- `model` (Model): **opus**, or sonnet``."""
     others = [f"`{known.value}`" for known in option.values if known.value != option.value]
-    rest = f" ({_FIXED})" if not option.can_choose else f"; also {', '.join(others)}" if others else ""
-    return f"- `{option.id}` ({option.name}): **{option.value}**{rest}"
+    remark = f" ({_FIXED})" if not option.can_choose else f"; also {', '.join(others)}" if others else ""
+    return f"- `{option.id}` ({option.name}): **{option.value}**{remark}"
 
 
 COMMANDS: Final = {

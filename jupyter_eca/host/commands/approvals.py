@@ -60,9 +60,9 @@ def _explain(policy: Policy, tool: ToolSpec, approved: frozenset[ApprovalScope],
     `approved` is what the user has approved for the session. With `trust`, calls run without approval."""
     verdict = decide(policy, tool, {}, approved, trust=trust)
     conditional = [f"`{rule}` ({decision})" for decision, rule in list_conditional_rules(policy, tool)]
-    more = f"; by its arguments also {', '.join(conditional)}" if conditional else ""
+    by_arguments = f"; by its arguments also {', '.join(conditional)}" if conditional else ""
     # A tool that a client runs has no cause, because no rule decided.
-    return (reason.describe_cause(verdict.decision, verdict.cause) or _AT_CLIENT) + more
+    return (reason.describe_cause(verdict.decision, verdict.cause) or _AT_CLIENT) + by_arguments
 
 
 COMMANDS: Final = {

@@ -51,8 +51,8 @@ async def costs(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
 def _format_row(name: str, total: Total) -> str:
     """Return a line of the table. `name` says whose costs `total` are."""
     unknown = total.requests > 0 and total.unpriced == total.requests
-    more = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
-    cost = "unknown" if unknown else f"{format_dollars(total.cost)}{more}"
+    unpriced = f" and {total.unpriced} of unknown price" if total.unpriced and not unknown else ""
+    cost = "unknown" if unknown else f"{format_dollars(total.cost)}{unpriced}"
     counts = (total.requests, total.tokens_in, total.tokens_cached, total.tokens_out)
     return f"| {name} | {cost} | {' | '.join(f'{count:,}' for count in counts)} |"
 

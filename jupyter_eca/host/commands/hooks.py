@@ -25,8 +25,8 @@ async def hooks(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
         return CommandAnswer("There are no hooks. The key `hooks` of the configuration has them.")
     order = list(HookType)
     lines: list[str] = []
-    for type, of_type in groupby(sorted(valid, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
-        lines += [f"**{type}**", "", *map(_describe, of_type), ""]
+    for type, group in groupby(sorted(valid, key=lambda hook: order.index(hook.type)), key=lambda hook: hook.type):
+        lines += [f"**{type}**", "", *map(_describe, group), ""]
     if rejected:
         lines += ["**Ignored because of an error**", "", *map(_describe_rejected, rejected)]
     return CommandAnswer("\n".join(lines).rstrip())

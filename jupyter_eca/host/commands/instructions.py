@@ -101,7 +101,8 @@ def _describe_scope(rule: InstructionRule) -> str:
 
 
 def _describe_new(applying: Iterable[InstructionRule], prompt_and_tools: PromptAndTools) -> str:
-    """Name the rules that are newer than the system prompt of the chat."""
+    """Return a sentence that names those of the rules `applying` to a chat that are newer than its system prompt; ""
+    for none."""
     text = prompt_and_tools.pinned.text
     new = [
         rule

@@ -164,7 +164,8 @@ class Changes:
         return tuple(found)
 
     async def keep(self, chat: str, ids: Iterable[str]) -> None:
-        """Accept changes, and the earlier changes of the same files and cells. They are no longer listed.
+        """Accept the changes with these ids (see the top of the module), and the earlier changes of the same files and
+        cells. They are no longer listed.
 
         Raises: UnknownChat.
         """
@@ -173,8 +174,8 @@ class Changes:
         self._notify(chat)
 
     async def revert(self, chat: str, ids: Iterable[str]) -> tuple[tuple[ChangeReverted, ...], tuple[ChangeLeft, ...]]:
-        """Restore files and cells as they were before these changes. The chat shows what was reverted, and the model is
-        told with the next prompt.
+        """Restore files and cells as they were before the changes with these ids (see the top of the module). The chat
+        shows what was reverted, and the model reads it with the next prompt.
 
         Return the reverted changes, and those that were left alone. Raises: BusyError, UnknownChat.
         """

@@ -60,6 +60,8 @@ class CursorExpired(LocalError):
 class ChatOperations:
     """The operations on the chats of one host.
 
+    In all methods, `id` is the id of a chat, and `content_id` the id of a user's message in it.
+
     All methods raise UnknownChat. All changes but `rename`, `rate_answer` and `delete` need a chat without a turn under
     way, and raise BusyError otherwise. A change that has begun is finished even if the caller is cancelled.
     """
@@ -416,10 +418,10 @@ def merge_between_cursors(events: Sequence[Event], *cursors: int | None) -> list
 def _find_seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
     """Return the sequence numbers of all events of these turns, of the flags on their messages, and of the ratings of
     their answers."""
-    of_turns = [event for event in events if event.turn in turns]
-    ids = {id for event in of_turns if (id := getattr(event.content, "content_id", None))}
+    events_of_turns = [event for event in events if event.turn in turns]
+    ids = {id for event in events_of_turns if (id := getattr(event.content, "content_id", None))}
     ratings = [e.seq for e in events if isinstance(e.content, RatingContent) and e.content.content_id in ids]
-    return [event.seq for event in of_turns] + _find_flags(events, ids) + ratings
+    return [event.seq for event in events_of_turns] + _find_flags(events, ids) + ratings
 
 
 def _find_flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:

@@ -68,9 +68,9 @@ class Deletions:
             latest = now() - round(self.undo_seconds * 1000)
             for id in [id for id, at in deleted_at.items() if at <= latest]:
                 await self._erase(id)
-            waits = [(at - latest) / 1000 for at in deleted_at.values() if at > latest]
+            seconds_left = [(at - latest) / 1000 for at in deleted_at.values() if at > latest]
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(waits, default=None)):
+                async with asyncio.timeout(min(seconds_left, default=None)):
                     await self._marked.wait()
 
     async def finish(self) -> None:

@@ -422,7 +422,10 @@ class AgentTurn:
         targets: CallTargets | None = None,
         adjustment: CallAdjustment | None = None,
     ) -> None:
-        """Feed a call whose arguments are known. If the agent has not asked for permission, the call runs unasked."""
+        """Feed a call whose arguments are known. If the agent has not asked for permission, the call runs unasked.
+
+        `details` are what its card shows, `failure` says why it must not run ("" if it may), `targets` are the files
+        that it names on the disk, and `adjustment` is what hooks have changed in it. None: not known, or nothing."""
         if shown.is_ready:
             return
         shown.is_ready = True
@@ -452,7 +455,7 @@ class AgentTurn:
         self._feed(inputs.Rejected(now(), shown.id, RejectReason.STOP, WITHDRAWN))
 
     async def _describe_changes(self, call: AgentCall) -> ToolCallDetails | None:
-        """Return what a call changes in files, for its card."""
+        """Return what a call changes in files, for its card; None if nothing is known of it."""
         return await self._describe_diffs(call.diffs)
 
     async def _describe_diffs(self, diffs: Sequence[Mapping[str, Any]]) -> ToolCallDetails | None:

@@ -193,7 +193,7 @@ class OutsideAgents:
     async def _prompt(self, chat: LiveChat, turn: TurnUnderWay, live: LiveAgent, effect: CallModel) -> None:
         """Send a prompt, and feed the events of the agent. Raises: AgentError."""
         session, history, id = live.session, effect.request.messages, chat.state.id
-        begins = live.sent_place is None
+        begins = live.sent_place is None  # whether this is the first prompt of the session
         blocks = make_blocks(history, live.sent_place, accepts_images=session.accepts_images)
         open_notebooks = await self._list_open_notebooks(chat)
         if begins and self.endpoint is not None:

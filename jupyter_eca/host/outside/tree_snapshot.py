@@ -67,8 +67,8 @@ def take_snapshot(folder: Path, skipped: Collection[Path]) -> Snapshot:
 
 
 def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collection[Path]) -> list[CommandChange]:
-    """Return the files that were changed since the snapshot `before` was taken. If the folder has more files than are
-    noted, a file that was not noted is not known to be new."""
+    """Return the files that were changed since the snapshot `before` was taken, except those in `skipped`. If the
+    folder has more files than are noted, a file that was not noted is not known to be new, and is not returned."""
     changed: list[CommandChange] = []
     seen: set[Path] = set()
     is_whole = len(before) < MAX_FILES
@@ -85,7 +85,8 @@ def find_changes(folder: Path, before: Mapping[Path, NotedFile], skipped: Collec
 
 
 def _list_files(folder: Path, skipped: Collection[Path]) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the regular files of a folder with their states, `MAX_FILES` at most. Hidden files are left out."""
+    """Yield the regular files of a folder with their states, `MAX_FILES` at most. Hidden files and those in `skipped`
+    are left out."""
     count = 0
     for place, folders, names in os.walk(folder):
         # Hidden files are those of programs that may write them at any time, such as the history of a shell.

@@ -104,7 +104,7 @@ def _find_disabled_panel() -> Path | None:
     from jupyter_core.paths import jupyter_config_path
 
     settings = Path(sys.prefix, "share", "jupyter", "lab", "settings")
-    for folder in (*(Path(each, "labconfig") for each in jupyter_config_path()), settings):
+    for folder in (*(Path(place, "labconfig") for place in jupyter_config_path()), settings):
         written: Any = _read_json(folder / "page_config.json").get("disabledExtensions")
         if isinstance(written, list):
             written = dict.fromkeys(cast("list[str]", written), True)
@@ -119,8 +119,8 @@ def _is_server_extension_enabled() -> bool | None:
     from jupyter_core.paths import jupyter_config_path
 
     for folder in map(Path, jupyter_config_path()):
-        beside = folder / "jupyter_server_config.d"
-        files = sorted(beside.glob("*.json"), reverse=True) if beside.is_dir() else []
+        files_folder = folder / "jupyter_server_config.d"
+        files = sorted(files_folder.glob("*.json"), reverse=True) if files_folder.is_dir() else []
         for file in (folder / "jupyter_server_config.json", *files):
             app: Any = _read_json(file).get("ServerApp")
             switches: Any = cast("dict[str, Any]", app).get("jpserver_extensions") if isinstance(app, dict) else None

@@ -37,7 +37,8 @@ _EXAMPLE: Final = re.compile(
 def find_key_problems(
     entries: Mapping[str, CatalogEntry], config: Config, environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield what is wrong with the keys of all providers. `environment` has the environment variables by name."""
+    """Yield what is wrong with the keys of all providers. `entries` are the providers by name, and `environment` has
+    the environment variables by name."""
     for name, entry in entries.items():
         if entry.key.source is None:
             yield from _find_empty_keys(name, entry, config, environment)

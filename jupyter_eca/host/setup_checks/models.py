@@ -28,8 +28,8 @@ _MODEL_NAMES: Final = {
 def find_model_problems(
     resolved: ResolvedConfig, entries: Mapping[str, CatalogEntry], models: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield what is wrong with the names of models and with providers. `models` are all models that can answer now.
-    Blocks: it looks for files."""
+    """Yield what is wrong with the names of models and with providers. `entries` are the providers by name, and
+    `models` all models that can answer now. Blocks: it looks for files."""
     config = resolved.config
     yield from _find_provider_problems(config, entries)
     named = {
@@ -42,7 +42,7 @@ def find_model_problems(
             continue
         name, slash, model = full_name.partition("/")
         if not (slash and model):
-            similar = next((each for each in models if each.partition("/")[2].startswith(full_name)), "")
+            similar = next((offer for offer in models if offer.partition("/")[2].startswith(full_name)), "")
             advice = f"Write `{similar}`." if similar else "Write it as `PROVIDER/MODEL`."
             yield f"`{place}` is `{full_name}`, without the provider. {advice}"
         elif place != "defaultModel" and name not in entries:  # the report has a sentence about the default model

@@ -38,8 +38,8 @@ def find_tool_name_problems(resolved: ResolvedConfig, tools: Mapping[str, Tool])
                 wrong = [argument for argument in rule.args_matchers if tool and not _has_argument(tool, argument)]
                 if wrong:
                     yield f"{place} names the argument {wrong[0]!r}, which the tool does not have. Correct the name."
-    both = config.tool_call.approval.deny.keys() & config.tool_call.approval.allow.keys()
-    for selector in sorted(both):
+    denied_and_allowed = config.tool_call.approval.deny.keys() & config.tool_call.approval.allow.keys()
+    for selector in sorted(denied_and_allowed):
         policy = config.tool_call.approval
         if not policy.deny[selector].args_matchers:
             yield (
