@@ -101,7 +101,7 @@ async def prompt_show(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the system prompt and the whole request. Raises: ProviderError when there is no model."""
     if (outside := await find_outside_agent(place)) is not None:
         return CommandAnswer(_OWN_REQUESTS.format(title=outside.title))
-    request = (await place.host.estimates.compute(Prompt(place.chat, call.text), place.kernel)).request
+    request = (await place.host.estimates.estimate_exactly(Prompt(place.chat, call.text), place.kernel)).request
     system = f"The system prompt for `{request.model}`, word for word:\n\n{add_fence(request.system, 'markdown')}"
     request_text = add_fence(describe_request(place.host.catalog, request), "json")
     return CommandAnswer(f"{redaction.redact(system)}\n\nThe whole request:\n\n{request_text}")

@@ -1,8 +1,9 @@
 """Estimates what a prompt would cost before it is sent, and shows the request that it would send.
 
 While the user types, `estimate` is called again and again. So it reads a context at most every 30 seconds, and does not
-read the contexts that the message mentions. When the user asks for the exact request, `compute` reads everything as for
-the prompt itself, and runs a command that is replaced by a message to the model, such as `/init`, to get this message.
+read the contexts that the message mentions. When the user asks for the exact request, `estimate_exactly` reads
+everything as for the prompt itself, and runs a command that is replaced by a message to the model, such as `/init`, to
+get this message.
 
 It must not send anything to a model. `host.costs.ledger` estimates the tokens, and `host.turn.turns` drafts the
 request.
@@ -99,7 +100,7 @@ class Estimates:
         tokens = sum([await self._measure(prompt.chat, context) for context in prompt.contexts])
         return await self._add_price(prompt, request, tokens)
 
-    async def compute(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
+    async def estimate_exactly(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
         """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks."""
         # For a message that is a command for the model, such as `/init`: the message that the command puts in its
         # place. It is only known after the command has run.

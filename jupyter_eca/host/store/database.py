@@ -47,12 +47,12 @@ class Database(Protocol):
 
     @property
     def warning(self) -> str:
-        """What was wrong when it was opened and what to do next, for the user; "" for nothing."""
+        """What was wrong when the database was opened, and what to do next, for the user; "" for nothing."""
         ...
 
     @property
     def is_temporary(self) -> bool:
-        """Whether all of it is deleted when it is closed."""
+        """Whether the database is deleted when it is closed."""
         ...
 
     def open(self) -> None:

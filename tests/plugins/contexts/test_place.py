@@ -368,7 +368,7 @@ async def test_what_is_shown_before_a_message_is_sent_is_what_is_sent(tmp_path: 
     async with room(tmp_path, CELLS) as there:
         for message in ("first", "second"):
             prompt = Prompt("chat", message, contexts=(cursor("c3"),))
-            request = (await there.table.host.estimates.compute(prompt)).request
+            request = (await there.table.host.estimates.estimate_exactly(prompt)).request
             shown = request.messages[-1].text
             assert shown == message + await told(there, message, cursor("c3"))
 

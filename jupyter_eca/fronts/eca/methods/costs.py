@@ -57,7 +57,9 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     try:
         await host.catalog.refresh()
         # The exact request is computed only if the client wants to show it, because this takes longer.
-        estimate = await (host.estimates.compute(prompt) if params.request else host.estimates.estimate(prompt))
+        estimate = await (
+            host.estimates.estimate_exactly(prompt) if params.request else host.estimates.estimate(prompt)
+        )
         request = describe_request(host.catalog, estimate.request) if params.request else None
     except ProviderError as error:
         raise RemoteError(str(error), ErrorCode.REFUSED) from error
