@@ -25,7 +25,8 @@ PREVIEW_SECONDS = 60.0
 
 
 async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> ToolCallDetails | None:
-    """Return what a call would change; None if its tool has no preview, or the preview fails because of a bug.
+    """Return what a call would change; None if its tool has no preview, if the preview has nothing to show, or if it
+    fails because of a bug.
 
     Raises: ToolError when the call would fail as things are now. The caller decides whether the call must fail, or may
     still work after another call of the same reply has changed something. StaleSourceError, a kind of ToolError, when
