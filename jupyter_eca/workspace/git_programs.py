@@ -1,5 +1,5 @@
 """Finds the programs that the configuration of a repository makes git run, even when git only reads: for `git diff`,
-`git log` and `git status`. Blocks.
+`git log` and `git status`. If there is one, such a command of the model needs the approval of the user. Blocks.
 
 Only the configuration of the repository and of its submodules counts, not that of the user or the system. What
 `git_settings` switches off for each command line, such as `core.fsmonitor`, is left out.
@@ -37,7 +37,8 @@ _FETCHING: Final = re.compile(
     r"|protocol\.(?:.+\.)?allow",
     re.DOTALL,
 )
-# These programs are on the PATH, and do only what their names say.
+# The values of these settings that count as safe: the user has installed these programs, and they only convert or
+# compare files.
 _KNOWN_PROGRAMS: Final = frozenset(
     {"git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs filter-process", "git-nbdiffdriver diff"}
 )
@@ -49,7 +50,8 @@ _SUBMODULE: Final = b"160000 "
 
 
 def find_git_program(folder: Path) -> str:
-    """Return what makes git run a program when it reads in a folder, such as `diff.external`; "" for nothing.
+    """Return the name of the setting or of the hook that makes git run a program when it reads in a folder, such as
+    `diff.external`; "" for none. If not all can be checked, return a few words that say why.
 
     A folder without a repository has nothing.
     """
@@ -62,8 +64,8 @@ def find_git_program(folder: Path) -> str:
 
 
 def _find(folder: Path, seen: set[Path]) -> str:
-    """Return what makes git run a program in a folder or in the submodules of its repository; "" for nothing. `seen`
-    has the folders that were looked at, so that none is looked at twice. Raises: OSError, ValueError,
+    """Search a folder and the submodules of its repository. See `find_git_program` for the result. `seen` has the
+    folders that were looked at, so that none is looked at twice; it is changed. Raises: OSError, ValueError,
     subprocess.SubprocessError."""
     found = _run_git(folder, "rev-parse", "--git-path", _HOOK)
     if found.returncode != 0:

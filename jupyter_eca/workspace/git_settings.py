@@ -19,8 +19,8 @@ _SETTINGS: Final = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"
 
 
 def list_options() -> list[str]:
-    """Return the options for git, such as `-c core.fsmonitor=false`. They are used where we call git, because an older
-    git does not know the variables of `add_variables`."""
+    """Return the options for git, such as `-c core.fsmonitor=false`. They are used where we call git ourselves, because
+    git before 2.31 does not know the environment variables that `add_variables` sets."""
     return [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
 
 

@@ -27,12 +27,12 @@ _FOREIGN_MAGICS: Final = frozenset({
 })  # fmt: skip
 
 # A cell magic: `%%capture out`.
-# A line in IPython's own syntax: `%matplotlib inline`, `!ls`, `?print`, `df.head?`.
-# `%time` or `%prun` with Python behind it: `%time x = load()`.
-# An assignment of a magic or a shell command: `files = !ls`.
 _CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
+# A line in IPython's own syntax: `%matplotlib inline`, `!ls`, `?print`, `df.head?`.
 _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
+# `%time` or `%prun` with Python behind it: `%time x = load()`.
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
+# An assignment of a magic or a shell command: `files = !ls`.
 _ASSIGNED: Final = re.compile(r"(\s*[\w.,\s\[\]'\"()]+=\s*)[%!]")
 
 # The names that magics bind: `%%eca -> x`, `%%capture x`, `%%bash --out x --err y`, `%%sql x << select`.
@@ -138,8 +138,9 @@ def _compile(source: str) -> ast.Module | Flaw:
 
 
 def _mask(lines: list[str], index: int, *, try_previous: bool = True) -> bool:
-    """Replace a magic at this line by Python. With `try_previous`, also try the line before it, because Python may
-    report an error one line too late. Return False when no magic was found."""
+    """Replace the magic in the line at this index by Python. `lines` is changed. If the line is no magic, also try the
+    line before it with `try_previous`, because Python may report an error one line too late. Return False when no magic
+    was found."""
     for number in (index, index - 1) if try_previous else (index,):
         if not 0 <= number < len(lines):
             continue

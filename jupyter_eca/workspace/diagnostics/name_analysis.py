@@ -146,8 +146,8 @@ class _NameVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class. In Python, methods do not see the names of the class body. Here they do, which makes no
-        difference: only reads by the body itself matter."""
+        """Visit a class. In Python, methods do not see the names of the class body. Here they do, which is simpler: the
+        only effect is that a method's read of such a name is not noted."""
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = _NameVisitor(self._names, (*self._local, _list_type_parameters(node)), deferred=self._deferred)
         inner.visit_all(node.body)

@@ -93,15 +93,15 @@ def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedC
 
 
 def find_problems(
-    document: NotebookDocument, cells: Sequence[AnalyzedCell], kernel: frozenset[str] | None = None
+    document: NotebookDocument, cells: Sequence[AnalyzedCell], kernel_names: frozenset[str] | None = None
 ) -> list[EditorDiagnostic]:
-    """Find the problems of a notebook. `kernel` are the names of the user's variables in the kernel; None when they are
-    unknown."""
+    """Find the problems of a notebook. `kernel_names` are the names of the user's variables in the kernel, here and
+    below; None when they are unknown."""
     problems = [*_check_states(document.path, cells), *_check_order(document.path, cells)]
     if is_python(document):
         problems += [
-            *_check_reads(document.path, cells, kernel or frozenset()),
-            *_check_lost_names(document.path, cells, kernel),
+            *_check_reads(document.path, cells, kernel_names or frozenset()),
+            *_check_lost_names(document.path, cells, kernel_names),
         ]
     return problems
 
@@ -170,9 +170,8 @@ def _find_longest_increasing(counts: Sequence[int]) -> set[int]:
     return positions
 
 
-def _check_reads(path: str, cells: Sequence[AnalyzedCell], kernel: frozenset[str]) -> Iterator[EditorDiagnostic]:
-    """Report names that a cell reads, but that no cell above it defines, or whose definition ran later. `kernel` has
-    the names that exist in the kernel."""
+def _check_reads(path: str, cells: Sequence[AnalyzedCell], kernel_names: frozenset[str]) -> Iterator[EditorDiagnostic]:
+    """Report names that a cell reads, but that no cell above it defines, or whose definition ran later."""
     definers: dict[str, list[AnalyzedCell]] = {}
     for analyzed in cells:
         for name in analyzed.names.binds:
@@ -191,7 +190,7 @@ def _check_reads(path: str, cells: Sequence[AnalyzedCell], kernel: frozenset[str
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-below", spot)
         later = {} if unseen else analyzed.names.reads_later
         for name, spot in {**later, **analyzed.names.reads}.items():
-            if name not in definers and (name in kernel or (not unseen and _has_run_with_name(analyzed, name))):
+            if name not in definers and (name in kernel_names or (not unseen and _has_run_with_name(analyzed, name))):
                 message = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-nowhere", spot)
 
@@ -218,12 +217,12 @@ def _check_stale_read(
 
 
 def _check_lost_names(
-    path: str, cells: Sequence[AnalyzedCell], kernel: frozenset[str] | None
+    path: str, cells: Sequence[AnalyzedCell], kernel_names: frozenset[str] | None
 ) -> Iterator[EditorDiagnostic]:
     """Report the names in the kernel that no cell defines."""
-    if kernel is None or any(analyzed.is_opaque for analyzed in cells):
+    if kernel_names is None or any(analyzed.is_opaque for analyzed in cells):
         return
-    names = sorted(kernel - {name for analyzed in cells for name in analyzed.names.binds})
+    names = sorted(kernel_names - {name for analyzed in cells for name in analyzed.names.binds})
     if names:
         rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{rest}"

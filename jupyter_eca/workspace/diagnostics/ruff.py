@@ -109,7 +109,7 @@ def _has_rules(folder: Path) -> bool:
 
 
 def _find_folder(real: Path) -> Path:
-    """Return the nearest folder above a path that exists."""
+    """Return the nearest existing folder above a path."""
     return next(folder for folder in real.parents if folder.is_dir())
 
 
@@ -119,7 +119,8 @@ def _find_cell_index(problem: dict[str, Any]) -> int:
 
 
 def _find_code(problem: dict[str, Any]) -> str:
-    """Return the rule of ruff that was broken, such as `F821`. A syntax error has none in older versions."""
+    """Return the code of the rule that was broken, such as `F821`; `SYNTAX_CODE` for a syntax error, which has no code
+    in older versions of ruff."""
     return str(problem.get("code") or SYNTAX_CODE)
 
 
@@ -130,7 +131,7 @@ def _find_spot(problem: dict[str, Any]) -> tuple[int, int]:
 
 
 def _choose_severity(problem: dict[str, Any]) -> Severity:
-    """Return an error for code that fails when it runs, and a warning for all else."""
+    """Return ERROR for a problem that makes the code fail when it runs, and WARNING for all others."""
     return Severity.ERROR if _find_code(problem).startswith(_ERROR_CODES) else Severity.WARNING
 
 

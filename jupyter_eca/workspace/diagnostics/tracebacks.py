@@ -30,7 +30,8 @@ SOURCE: Final = "traceback"
 MAX_TRACEBACK: Final = 100_000
 MAX_PLACES: Final = 20
 MAX_MESSAGE: Final = 500
-# If there are more places, this many of the first ones are reported, and the last ones.
+# If a traceback has more than `MAX_PLACES` places, these many of the first ones are reported; the others are the last
+# ones.
 _FIRST_PLACES: Final = 5
 
 # The first line of a frame:
@@ -68,7 +69,8 @@ def _follow_traceback(
     find_uri: Callable[[str], str | None],
 ) -> Iterator[EditorDiagnostic]:
     """Report the cell that failed, and then the places that it called, in the order of the calls. Each line is reported
-    once. `output` is the error output of the cell, and `by_count` has the cells by their execution count."""
+    once. `output` is the error output of the cell, and `by_count` has the cells by their execution count. See
+    `find_errors` for `find_uri`."""
     message = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}".rstrip(": ")[:MAX_MESSAGE]
     seen: dict[tuple[str, int], EditorDiagnostic] = {}
     for count, file, line in _read_frames(output):

@@ -37,6 +37,7 @@ _LINE: Final = re.compile(
     r"(?P<message>.*)$",
     re.MULTILINE,
 )
+# Our severity for each severity of ty. All others are INFO.
 _SEVERITY: Final = {"error": Severity.ERROR, "fatal": Severity.ERROR, "warning": Severity.WARNING}
 
 
@@ -107,7 +108,8 @@ def _make_folder() -> TemporaryDirectory[str]:
 
 
 async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list[dict[str, str]]:
-    """Return the problems of a file. Imports are searched in the folder `beside` too.
+    """Return the problems of a file. `root` and `python` are those of `check_notebook`. ty also searches the folder
+    `beside` for imports.
 
     Raises: LinterError.
     """

@@ -1,8 +1,8 @@
 """Keeps the names of all files of the workspace in memory, so that a user who types a name gets matches at once.
 
 A search uses the names that were read last. If they are old, it also starts a new read of the folders, and does not
-wait for it. Only the first search waits for the disk, but not longer than `FIRST_WAIT`. In large folders it uses the
-few names that come first. While nobody searches, nothing is read. The module must not rank names, which
+wait for it. Only the first search waits for the disk, but not longer than `FIRST_WAIT`. In large folders the first
+search uses the few names that come first. While nobody searches, nothing is read. The module must not rank names, which
 `name_search.py` does, or list folders, which `listing.py` does.
 """
 

@@ -119,8 +119,8 @@ class NameIndex:
         if any(letter not in self._text for letter in letters):
             return
         escaped = map(re.escape, letters)
-        # For each letter: as many other characters of the same line as possible, and then the letter. They are never
-        # given back (`*+`), so that a search takes linear time.
+        # For each letter: as many other characters of the same line as possible, and then the letter. The pattern never
+        # backtracks over them (`*+`), so that a search takes linear time.
         pattern = re.compile("\n" + "".join(f"[^\n{letter}]*+{letter}" for letter in escaped))
         for start in range(0, len(self._text), _CLOCK_CHARACTERS):
             # Each piece is extended to the end of its last name, so that no name is cut at a border.

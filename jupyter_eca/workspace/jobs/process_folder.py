@@ -1,7 +1,8 @@
 """Owns the folder for the temporary files of this process. Only the user can enter it. It is deleted when the process
 ends, and by the next start if the process is killed: the files may have outputs of commands and cells in them.
 
-It must not know what the files are: each module that writes such files makes a folder for them in it, with `tempfile`.
+It must not know what the files are: each module that writes such files makes its own folder inside of this one, with
+`tempfile`. `process_records.py` has the record by which the next start finds the folder.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ def make_process_folder() -> Path:
 @cache
 def _choose_folder() -> Path:
     """Return the path of the folder, which need not exist yet, and arrange that it is deleted when the process ends."""
-    # If this process is killed, the next start finds the record and deletes the folder.
+    # If this process is killed, the next start finds the record and deletes the folder. The text is for a warning in
+    # the log: if the record cannot be written, nothing would delete these files.
     record = ProcessRecord.open("its temporary files")
-    # The record must know the folder before the folder is made. The mark is random, so no other user can
-    # make a folder with this name first.
+    # The record must name the folder before the folder is made. `mark` is the random text in the name of the record.
+    # So no other user can guess the name of the folder, and make a folder with this name first.
     folder = Path(tempfile.gettempdir()).resolve() / f"{_PREFIX}{record.mark}"
     record.note_folder(folder)
     atexit.register(_delete, folder, record)

@@ -120,7 +120,8 @@ class ProcessRecord:
         self.abandon()
 
     def abandon(self) -> None:
-        """Release the lock and leave the file, as the operating system does when this program is killed."""
+        """Release the lock and leave the file, as the operating system does when this program is killed. Tests call it
+        to make an orphan."""
         # Two threads may end a process at the same time. Each takes the descriptor before it closes it, so that only
         # one of them closes it.
         descriptor, self._descriptor = self._descriptor, -1
@@ -135,7 +136,8 @@ class ProcessRecord:
 
 def end_orphans(folder: Path | None = None) -> list[Orphan]:
     """End the orphans, and delete their records. Return the orphans that were ended."""
-    importlib.import_module("psutil")  # takes 30 ms. It is imported here, in a thread, so that no command waits for it.
+    # The import takes 30 ms. It is done here, because this runs in a thread. So no command waits for it later.
+    importlib.import_module("psutil")
     folder = folder or find_process_records()
     found = [_end_orphan(path) for path in sorted(folder.glob(f"*{_SUFFIX}"))] if sys.platform != "win32" else []
     return [orphan for orphan in found if orphan is not None]
@@ -152,8 +154,8 @@ def _end_orphan(path: Path) -> Orphan | None:
         _lock(descriptor)
         record = _read(path)
         mark = path.stem
-        known = record.get("system") == _identify_system()
-        killed = kill_processes(mark, record.get("pid") if known else None, record.get("start"))
+        is_same_system = record.get("system") == _identify_system()
+        killed = kill_processes(mark, record.get("pid") if is_same_system else None, record.get("start"))
         path.with_suffix(".json").unlink(missing_ok=True)
         if (folder := Path(str(record.get("folder", "")))).name.endswith(mark):
             shutil.rmtree(folder, ignore_errors=True)

@@ -39,14 +39,15 @@ class ProtectedFiles:
     """Whether all files and folders were looked at."""
 
     def list_changed(self, before: ProtectedFiles) -> list[Path]:
-        """Return the paths with a file that did not exist before. So a file that was only moved does not count."""
+        """Return the paths of the files and folders that did not exist before. One that was only moved does not count.
+        `before` is an earlier result of `find_protected_files`, here and below."""
         moved = frozenset(before.found.values())
         return [path for path, identity in self.found.items() if identity not in moved]
 
     def list_lost(self, before: ProtectedFiles, hidden: Collection[Path]) -> list[Path]:
         """Return the earlier paths of the files and folders that cannot be found any more. An ordinary file does not
-        count if there is another file at its path now, because editors save a file in this way. One of the `hidden`
-        files and a folder count even then."""
+        count if there is another file at its path now, because editors save a file in this way. A folder, and a file in
+        `hidden` (the paths that a command cannot read), count even then."""
         known = frozenset(self.found.values())
         lost = [path for path, identity in before.found.items() if identity not in known]
         return [path for path in lost if path not in self.found or path in hidden or before.found[path][2]]

@@ -298,8 +298,8 @@ def _list_sockets(changeable: list[Path]) -> list[Path]:
 
 
 def _forget_sockets(env: tuple[str, ...]) -> list[str]:
-    """Return a command that starts another one without the variables in `_SOCKET_VARIABLES`. `env` is the program
-    `env`, and its options before."""
+    """Return the beginning of a command that starts another program without the variables in `_SOCKET_VARIABLES`.
+    `env` is the path of the program `env`, and options for it, if there are any."""
     return [*env, *(argument for name in _SOCKET_VARIABLES for argument in ("-u", name))]
 
 

@@ -64,7 +64,8 @@ class ShellProcess:
     """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
     _record: ProcessRecord
-    """Its mark is in the environment of the process and of all that it starts. `kill` finds them by it."""
+    """The record of the process on the disk. Its mark is in the environment of the process and of all processes that
+    it starts, so that `kill` finds them. If our program is killed, the next start finds them by the record."""
 
     @property
     def code(self) -> int | None:

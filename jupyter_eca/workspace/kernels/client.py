@@ -267,8 +267,9 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def history(self, language: str, *, busy: bool) -> KernelHistory | KernelCount | None:
-        """Return what ran since the process of the kernel started; None when it is unknown. A busy kernel is not asked.
-        Then the last history of a Python kernel is returned, if the process is still the same."""
+        """Return what ran since the process of the kernel started; None when it is unknown. `busy` says whether Jupyter
+        reports the kernel as busy. A busy kernel is not asked. Then the last history of a Python kernel is returned, if
+        the process is still the same. It is marked as incomplete."""
         is_python = language in languages.PYTHON_NAMES
         process = self._find_pid()
         if not (busy or self.is_busy):
@@ -370,7 +371,7 @@ class ClientKernel:
 
     def _find_pid(self) -> int | None:
         """Return the process id of the kernel; for a kernel behind a gateway, a number that changes when the kernel is
-        restarted. Return None where neither is known."""
+        restarted. Return None where neither is known. Equal results mean that the process is still the same."""
         return getattr(self._manager.provisioner, "pid", None)
 
     async def end(self) -> None:

@@ -1,5 +1,5 @@
-"""Describes the databases that connections of a Python kernel lead to: kind and address without secrets, the tables
-with their columns and types, and of one table the number of rows and the first rows.
+"""Describes the databases that connections of a Python kernel lead to: the kind, the address without secrets, and the
+tables with their columns and types. For one table, it also returns the number of rows and the first rows.
 
 A user's connection may have an open transaction, a half-read result, or a query of another thread. So it is used as
 little as possible, and only a part of a second is spent:
@@ -10,14 +10,14 @@ little as possible, and only a part of a second is spent:
 - DuckDB gives a second connection to the same database (`cursor`).
 - An engine of SQLAlchemy gets a pool of its own for one connection, which is closed at the end. Its transaction is
   read-only, and the server ends a statement that takes too long, where the server can do that: PostgreSQL, MySQL and
-  MariaDB. Other servers only get statements that read catalogs and the first rows of tables, and one that is running
-  when the time is over goes on there until it ends by itself. No further one is sent.
+  MariaDB. Other servers only get statements that read catalogs and the first rows of tables. A statement that still
+  runs when the time is over continues there until it ends by itself. No further statement is sent.
 - Of ibis, only the backends of DuckDB and SQLite are read, through the connection that they have. Other backends are
   named, and not read: there is no public way to open a second connection, and a statement on the user's own could wait
   for a query of the user, or end in an error that spoils an open transaction.
 
 What the user has not committed is not seen through a second connection, and is left as it is. Nothing is ever written.
-No library is imported: a module whose connections exist has been imported.
+No library is imported here: if a connection exists, the user has already imported its library.
 
 The source of this module is also sent to kernels that do not have `jupyter_eca`. So it must import only the standard
 library. Its neighbour `introspect.py` recognizes connections.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The seconds for one connection. It is less than for the profile of a table, of which it is the counterpart.
+# The seconds for one connection. The limit for the profile of a table (`PROFILE_S` in `introspect.py`) is similar.
 LIMIT_S = 0.25
 
 # The most tables that are listed, the most tables whose columns are read, and the most columns of a table.
@@ -53,7 +53,7 @@ ROW_CHARS = 400
 # Rows of SQLite are counted one by one: a million in 30 ms.
 MAX_COUNTED = 1_000_000
 
-# The characters of an error of a library.
+# The characters that are kept of an error of a library.
 ERROR_CHARS = 200
 
 # Sentences for the model about what was not read.
@@ -94,7 +94,8 @@ class _Reader(Protocol):
         ...
 
     def count_rows(self, entry: _Entry) -> tuple[int | None, str]:
-        """Return the number of rows; or None and a sentence, which is empty if the rows cannot be counted quickly."""
+        """Return the number of rows and "". If the rows are not counted, return None and a sentence for the model about
+        it, which may be empty."""
         ...
 
     def read_rows(self, entry: _Entry, columns: list[str]) -> list[tuple[Any, ...]]:
@@ -153,6 +154,7 @@ def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _O
         raise _DatabaseError("It is asynchronous, so its tables are not read here.")
     if any(kind.startswith("sqlalchemy.") for kind in kinds):
         return _find_sqlalchemy(connection, "sqlalchemy.engine.base.Connection" in kinds, found, deadline)
+    # It is a backend of ibis, which has the connection of the database library in `con`.
     inner: Any = connection.__dict__.get("con")
     if type(inner).__module__ in {"sqlite3", "_duckdb", "duckdb", "duckdb.duckdb"}:
         return _find_opening(inner, found, deadline)
@@ -324,8 +326,9 @@ def _find_sqlite(connection: Any, deadline: float) -> _Opening:
         cursor = sqlite.Cursor(connection)  # unlike `connection.cursor`, without the user's `row_factory`
         return [(_decode(name), _decode(file)) for _, name, file in cursor.execute("PRAGMA database_list").fetchall()]
 
-    # Only the thread that made the connection may use it, unless the user allows others (`check_same_thread`). Then
-    # another thread may use it now, and this one would wait for that.
+    # Only the thread that made the connection may use it, unless the user allows others (`check_same_thread=False`). If
+    # others are allowed, one of them may be using the connection now, and a call would wait for it. So the call is
+    # first tried in a thread with a time limit.
     is_shared = True
     try:
         databases = _run_in_thread(list_databases, deadline)
@@ -361,7 +364,8 @@ def _decode(text: Any) -> str:
 
 
 class _SqliteReader:
-    """Reads files through connections of its own, and databases in memory through the user's connection."""
+    """Reads files through connections of its own, and databases in memory through the user's connection. `databases`
+    are the name and the file of each database; "" for one in memory."""
 
     def __init__(self, connection: Any, databases: list[tuple[str, str]], deadline: float, remark: str) -> None:
         self.address = f"SQLite database {databases[0][1]}" if databases[0][1] else "SQLite database in memory"
@@ -377,6 +381,7 @@ class _SqliteReader:
                 uri = f"{Path(file).as_uri()}?mode=ro"
                 own = sqlite.connect(uri, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
                 self._opened.append(own)
+                # SQLite asks this after every 10,000 instructions, and ends the statement when it is true.
                 own.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
                 self._cursors[name] = own.cursor()
         except BaseException:
@@ -569,8 +574,8 @@ def _format_url(url: Any) -> str:
 
 # The statements that make a server only read, and end a statement that takes longer than `ms` milliseconds. Their
 # effect ends with the transaction or with our connection. The settings of MySQL and MariaDB hold for the connection,
-# because they have none for a transaction. Their `SET TRANSACTION READ ONLY` would mean the transaction after the next
-# commit, and nothing where each statement is committed by itself.
+# because they have none for a transaction. Their `SET TRANSACTION READ ONLY` would only affect the transaction that
+# begins after the next commit, and would have no effect where each statement is committed by itself.
 _LIMITS = {
     "postgresql": ("SET TRANSACTION READ ONLY", "SET LOCAL statement_timeout = {ms}"),
     "mysql": ("SET SESSION max_execution_time = {ms}", "START TRANSACTION READ ONLY"),

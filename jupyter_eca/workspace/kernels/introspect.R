@@ -11,7 +11,9 @@ local({
   few_values <- 6; shown_values <- 4; frequent <- 0.01; frequent_factor <- 3; deadline_s <- 0.2; profile_s <- 0.3
   first_rows <- 3; row_chars <- 120; value_chars <- 24
 
+  # The text, shortened to at most `most` characters.
   cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
+  # What an expression prints, as one text.
   printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
 
   # Methods that the user defined are not run, because R's time limit does not end code that waits outside of R, such as
@@ -37,6 +39,7 @@ local({
     }, error = failed)
   }
 
+  # The arguments of a function as text. R prints them with `NULL` behind them.
   signature_of <- function(value) sub("\\s*NULL\\s*$", "", printed(args(value)))
 
   # A preview of a value, with at most `most` characters.
@@ -50,6 +53,7 @@ local({
       utils::str(value, max.level = 1, list.len = max_items, nchar.max = most, give.attr = FALSE))), most)
   }
 
+  # A share in words: `12%`, `<1%`, `>99%`.
   percent <- function(part, whole) {
     share <- 100 * part / whole
     if (share < 1) "<1%" else if (share > 99 && share < 100) ">99%" else paste0(round(share), "%")
@@ -62,7 +66,7 @@ local({
     else cut_to(format(value), 40)
   }
 
-  # What is said of values that are not NA. `count` is their number together with the NAs.
+  # Descriptions of values that are not NA, such as a range and a mean. `count` is their number together with the NAs.
   values_of <- function(values, count) {
     different <- unique(values)
     times <- tabulate(match(values, different), length(different))
@@ -230,6 +234,7 @@ local({
     list(found = nzchar(text), text = text)
   }
 
+  # Prints a result as JSON.
   answer <- function(value) cat(jsonlite::toJSON(value, auto_unbox = TRUE, digits = NA))
   list(variables = function(names) answer(variables(names)), inspect = function(name) answer(inspected(name)))
 })

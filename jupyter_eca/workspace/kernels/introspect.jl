@@ -6,6 +6,7 @@ let
     preview_chars, sample_chars, sample_rows, max_columns = 200, 2000, 5, 50
     max_sampled, max_shown, max_variables, total_s = 20, 200, 1000, 1.0
 
+    # The text, shortened to at most `most` characters.
     cut_to(text, most) = length(text) > most ? first(text, most - 1) * "…" : text
 
     # A value as JSON.
@@ -31,14 +32,15 @@ let
         String(take!(out))
     end
 
-    # Whether Julia itself defines a type. A type is calm if Julia defines it and all its parameters: showing a value of
+    # Whether Julia itself defines a type. A type is safe if Julia defines it and all its parameters: showing a value of
     # such a type runs no code of the user.
-    foreign(type) = any(within -> parentmodule(type) === within, (Base, Core)) || parentmodule(type) === parentmodule(Dict)
-    calm(type::Type) = type isa DataType && foreign(type) && isconcretetype(type) && all(calm_parameter, type.parameters)
-    calm_parameter(one) = one isa Type ? calm(one) : true
+    is_builtin(type) = any(within -> parentmodule(type) === within, (Base, Core)) || parentmodule(type) === parentmodule(Dict)
+    is_safe(type::Type) = type isa DataType && is_builtin(type) && isconcretetype(type) && all(is_safe_part, type.parameters)
+    is_safe_part(parameter) = parameter isa Type ? is_safe(parameter) : true
 
     is_table(value) = nameof(typeof(value)) === :DataFrame && nameof(parentmodule(typeof(value))) === :DataFrames
 
+    # A value as Julia shows it, in at most so many rows of 100 characters.
     shown(value, rows) = sprint(show, MIME("text/plain"), value; context=(:limit => true, :displaysize => (rows, 100)))
 
     # Add the shape and the columns of a table to its description `about`. `rows` says whether the first rows are added.
@@ -59,7 +61,7 @@ let
         try
             if is_table(value)
                 table_of(about, value, much >= 2)
-            elseif calm(typeof(value)) || value isa Function
+            elseif is_safe(typeof(value)) || value isa Function
                 if value isa AbstractArray
                     about["shape"], about["dtype"] = collect(size(value)), string(eltype(value))
                 elseif value isa Union{AbstractString,AbstractDict,AbstractSet,Tuple}
@@ -71,7 +73,7 @@ let
                 else
                     about["preview"] = cut_to(text, preview_chars)
                 end
-                if much == 3 && calm(typeof(value))
+                if much == 3 && is_safe(typeof(value))
                     about["memory"] = Base.summarysize(value)
                 end
             end
@@ -81,6 +83,7 @@ let
         about
     end
 
+    # Whether the user made the variable with this name.
     users_own(name) = isdefined(Main, name) && !startswith(String(name), "#") && !startswith(String(name), "_") &&
         name ∉ (:ans, :In, :Out, :Base, :Core, :Main, :eval, :include) && !(getglobal(Main, name) isa Module)
 

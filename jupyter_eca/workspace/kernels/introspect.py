@@ -165,7 +165,8 @@ class _Detail(enum.IntEnum):
 
 
 def _choose_detail(place: int, is_named: bool, is_late: bool) -> _Detail:
-    """Return how much of a variable is described. `place` is its index, and `is_late` means that the time is over."""
+    """Return how much of a variable is described. `place` is its index, `is_named` means that it was requested by name,
+    and `is_late` that the time for all variables is over."""
     if is_late or place >= MAX_SHOWN:
         return _Detail.TYPE
     return _Detail.ALL if is_named else _Detail.ROWS if place < MAX_SAMPLED else _Detail.SHAPE
@@ -274,8 +275,8 @@ def _describe_variable(
 
 
 def _find_database(value: Any) -> str:
-    """Return what a connection leads to, such as `SQLite`; empty for other values. Like `_name_type`, it runs no code
-    of the user."""
+    """Return the kind of the database that a connection leads to, such as `SQLite`; empty for a value that is no
+    connection. Like `_name_type`, it runs no code of the user."""
     for kind in type.__getattribute__(cast("type[object]", type(value)), "__mro__"):
         module, name = (type.__getattribute__(kind, attribute) for attribute in ("__module__", "__qualname__"))
         if (found := _DATABASES.get(f"{module}.{name}")) is not None:

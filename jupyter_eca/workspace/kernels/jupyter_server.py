@@ -252,7 +252,7 @@ class ServerKernels:
         return self._open[id][1], manager
 
     def close(self) -> None:
-        """Close all clients. The kernels go on."""
+        """Close all clients. The kernels continue to run."""
         for _, kernel in self._open.values():
             _close(kernel)
         self._open.clear()

@@ -60,7 +60,7 @@ class NotebookList(Protocol):
     """The part of the interface `Notebooks` of `workspace/ports.py` that finds the active notebook."""
 
     async def list(self) -> tuple[NotebookInfo, ...]:
-        """List the notebooks that clients have open, with the paths of their kernels."""
+        """List the notebooks that clients have open."""
         ...
 
 

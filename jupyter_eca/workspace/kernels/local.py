@@ -154,6 +154,7 @@ class LocalKernel:
         client: Any = None
         record = ProcessRecord.open("the Python kernel of the assistant")
         try:
+            # The connection file contains a key of the kernel, so it must be deleted together with the record.
             manager.connection_file = str(record.attachment)
             # A model runs code in this kernel. So its environment has no tokens of servers, as for shell commands.
             await manager.start_kernel(cwd=str(self._folder), env={**inherit_environment(), MARK: record.mark})

@@ -157,7 +157,7 @@ def _count_rest(count: int, noun: str) -> Iterator[str]:
 
 
 def _choose_places(rows: int, columns: int) -> list[int] | None:
-    """Return the places of the rows that are looked at, in their order; None for all rows.
+    """Return the places (the indexes) of the rows that are looked at, in their order; None for all rows.
 
     The table is divided into parts of the same size, and each part has one of the places, by chance. If the distance
     were always the same, a column whose values alternate would seem constant. The same number of rows always gives the
@@ -341,8 +341,8 @@ def _is_dense(tensor: Any) -> bool:
 
 
 def _read_array(array: Any) -> tuple[list[Any], int]:
-    """Return values that are spread over the array, and their number. There are none if the array is not in the
-    memory of this process, or if they could only be read from a copy of a large array."""
+    """Return values that are spread over the array, with NaNs, and their number. There are none if the array is not in
+    the memory of this process, or if they could only be read from a copy of a large array."""
     if hasattr(array, "variable"):  # an array of xarray; a file or dask may be behind it
         if not getattr(array.variable, "_in_memory", False):
             return [], 0

@@ -129,6 +129,8 @@ class _TextCollector(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[str] = []
+        """The pieces of text, with a line break where a new line begins."""
+        # The elements of `_HIDDEN` in which the parser is, the outermost first.
         self._hidden: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  # HTMLParser's

@@ -38,15 +38,15 @@ def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart | MovePart
     """Return the parts of the changes of one call, in order. There are none when nothing can be left out.
 
     A cell has parts if the call only edits and moves it. Several edits of a cell count as one edit, from its first
-    source to its last one, and several moves are one part. These parts have the place of the first edit and of the
-    first move in the order.
+    source to its last one, and several moves are one part. In the order of the parts, those of an edit come where the
+    cell is first edited, and that of a move where the cell is first moved.
     """
     kinds: dict[str, set[str]] = {}
     for change in changes:
         kinds.setdefault(get_cell_id(change), set()).add(change.kind)
     edits = _join_edits(changes)
     parts: list[ChangePart | MovePart] = []
-    # The changes that are made in any case, by the id of the cell and the kind.
+    # The changes that are made in any case, and those that were looked at: the id of the cell and the kind of each.
     fixed: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()
     for change in changes:
@@ -114,6 +114,7 @@ def leave_out_parts(details: FileChangeDetails, left_out: Collection[int]) -> Fi
         return None
     sources = {change.cell_id: change.source for change in changes if isinstance(change, EditCell)}
     remaining = {get_cell_id(change) for change in changes if isinstance(change, InsertCell | EditCell)}
+    # The cells that the call runs after the change, without those that are no longer changed.
     runs = tuple(
         cell.model_copy(update={"source": sources.get(cell.id, cell.source)})
         for cell in details.runs or ()
@@ -128,6 +129,7 @@ def _keep_parts(
 ) -> Iterator[CellChange]:
     """Yield what remains of the changes if only the parts in `kept` are made. `parts` are all parts. In a chat of an
     earlier version, a part has no cell id (None), and belongs to the only edit."""
+    # The ids of the cells whose edit has parts, and of those whose move is left out.
     divided = {part.cell_id for part in parts if isinstance(part, ChangePart)}
     left_moves = {part.cell_id for part in parts if isinstance(part, MovePart) and part not in kept}
     edits = _join_edits(changes)

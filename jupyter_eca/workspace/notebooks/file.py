@@ -87,7 +87,8 @@ class NotebookFiles:
         self._ran_sources: dict[tuple[Path, str], str] = {}
         # The cells that run now, by path and cell id.
         self._running: set[tuple[Path, str]] = set()
-        # The notebook that was last loaded, for some seconds, and what will forget it. Its content never changes.
+        # The notebook that was last loaded, for some seconds, and the timer that then removes it from here. The content
+        # of this object never changes.
         self._last_loaded: _LoadedNotebook | None = None
         self._forgetting: asyncio.TimerHandle | None = None
         # Each is held while a notebook is changed.
@@ -230,8 +231,8 @@ def detect_language(metadata: dict[str, Any]) -> str:
 
 
 def _load(real: Path, path: str, seen: _LastSeen | None, last: _LoadedNotebook | None) -> _LoadedNotebook:
-    """Load a notebook file. `seen` is what the file was when it was last read; None when it was not. `last` is a
-    notebook that may be the same.
+    """Load a notebook file. `seen` is what the file was when it was last read; None when it was not. `last` is the
+    notebook that was last loaded from any file. It is returned if the file has the same bytes.
 
     Raises: ToolError when there is no file, or no valid notebook in it.
     """
@@ -252,7 +253,8 @@ def _load(real: Path, path: str, seen: _LastSeen | None, last: _LoadedNotebook |
 
 @contextmanager
 def _refuse_invalid(path: str) -> Generator[None]:
-    """Convert a notebook within this context. Raises: ToolError when a part of it is missing or has a wrong type."""
+    """Turn the errors of a block that converts a notebook into a ToolError: a part of the notebook is missing, or has a
+    wrong type."""
     try:
         yield
     except ValidationError as error:

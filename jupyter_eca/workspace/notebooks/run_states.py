@@ -62,11 +62,11 @@ def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount
             return cell
         match history:
             case None:
-                state = _make_uncertain(cell)
+                state = _find_uncertain_state(cell)
             case KernelCount(last):
                 state = CellState.EARLIER if count > last else cell.state
                 if count <= last and counts[count] > 1:
-                    state = _make_uncertain(cell)  # of cells with the same count, at most one ran here
+                    state = _find_uncertain_state(cell)  # of cells with the same count, at most one ran here
             case KernelHistory():
                 state = _find_state(cell, count, history, sources)
         return cell.model_copy(update={"state": state})
@@ -74,8 +74,9 @@ def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount
     return document.model_copy(update={"cells": tuple(map(mark, document.cells))})
 
 
-def _make_uncertain(cell: NotebookCell) -> CellState:
-    """Return the state of a cell that ran in an unknown process. A cell that is known to be edited stays edited."""
+def _find_uncertain_state(cell: NotebookCell) -> CellState:
+    """Return the state of a cell of which nobody knows in which process it ran: UNCERTAIN, unless the cell is known to
+    be edited since."""
     return CellState.EDITED if cell.state is CellState.EDITED else CellState.UNCERTAIN
 
 
@@ -86,7 +87,7 @@ def _find_state(cell: NotebookCell, count: int, history: KernelHistory, sources:
     if ran == make_digest(cell.source):
         return CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
     if ran is None and not history.is_complete:
-        return _make_uncertain(cell)
+        return _find_uncertain_state(cell)
     # In this process nothing ran with this execution count, or another cell of the notebook did: the cell ran earlier.
     # Otherwise a source ran that no cell has any more: the cell was edited since.
     return CellState.EARLIER if ran is None or ran in sources else CellState.EDITED

@@ -165,8 +165,9 @@ def name_pictures(
     """Return the notebook, in which names such as "[picture 1 of cell 3]" replace the pictures of the cells `ids`, and
     these pictures in the order of the cells.
 
-    At most `most` pictures are returned, and of more the last ones; None returns all. A picture that is not returned is
-    replaced by a note which says how to see it. This may take seconds, because figures are drawn.
+    At most `most` pictures are returned; if there are more, the last ones are returned. None returns all. A picture
+    that is not returned is replaced by a note which says how to see it. This may take seconds, because figures are
+    drawn.
     """
     found: list[ImagePart] = []
     cells = list(document.cells)
@@ -181,6 +182,7 @@ def name_pictures(
                 found.insert(0, replace(picture, name=name))
             type = next(mime for mime in data if mime.startswith(("image/", "application/vnd.")))
             left_out = f"[{type}: notebook_read of this cell alone shows it to you]"
+            # For a picture that cannot be drawn, the note says that only the user sees it (`describe_bundle`).
             note = f"[{name}]" if picture else describe_bundle({type: ""}) if has_room else left_out
             text = describe_bundle(data, note)
             outputs[at] = {**outputs[at], "data": {"text/plain": text}}

@@ -1,5 +1,5 @@
-"""Finds the cells that define the functions and classes which a cell uses. A model that is told of the cell is told of
-them, too: most questions about `share(df, "region")` are questions about `share`.
+"""Finds the cells that define the functions and classes which a cell uses. When a model gets the text of the cell, it
+gets the text of these cells too, because most questions about `share(df, "region")` are questions about `share`.
 
 The module is pure. It must not decide how much of a definition is shown: `place_text.py` does.
 """
@@ -27,8 +27,8 @@ def find_definitions(document: NotebookDocument, cell: NotebookCell) -> tuple[De
     """Return the other cells that define functions and classes which the cell uses, in the order of the notebook, each
     with these names in the order of their use.
 
-    If several cells define a name, it is the nearest one above the cell, or else the first one below. Variables are
-    left out: a model is told of them by their values. The result is empty in a notebook of another language than
+    If several cells define a name, only the nearest one above the cell counts, or else the first one below. Variables
+    are left out, because a model gets their values instead. The result is empty in a notebook of another language than
     Python.
     """
     if cell.cell_type is not CellType.CODE or not is_python(document):
@@ -38,7 +38,8 @@ def find_definitions(document: NotebookDocument, cell: NotebookCell) -> tuple[De
         return ()
     place = next(index for index, other in enumerate(document.cells) if other.id == cell.id)
     above, below = document.cells[:place], document.cells[place + 1 :]
-    # Later cells of this list are found first, so the nearest one above has its name.
+    # The last cell of the list that defines a name counts. So the list ends with the cells above, and the cells below
+    # come before them in reverse order.
     found = _find_by_name(names, (*below[::-1], *above))
     by_cell: dict[str, list[str]] = {}
     for name in names:

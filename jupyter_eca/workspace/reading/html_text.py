@@ -21,7 +21,7 @@ _BLOCKS: Final = frozenset(
 
 
 def convert_html(html: str) -> str:
-    """Return the text of an HTML page. Scripts, menus and the like are left out."""
+    """Return the text of an HTML page. Scripts, menus and other elements of `_NOISE` are left out."""
     try:
         import bs4
         import markdownify

@@ -1,13 +1,13 @@
-"""Writes what a model is told of the inputs that ran in a kernel, where no page has a notebook open: in nbclient, in a
-console, or in an editor. `place_text` is its neighbour for open notebooks. An example:
+"""Writes the text for a model about the inputs that ran in a kernel. It is used where no page has a notebook open: in
+nbclient, in a console, or in an editor. `place_text` is its neighbour for open notebooks. An example:
 
     Inputs 3-4 of the kernel (process 4711):
     [3] df = load()
     [4] df["price"]
     -> KeyError: 'price'
 
-The model is told of each input once. Which inputs it was told of is read from the conversation. The module is pure,
-except that it reads the id of this process, which is that of the kernel.
+Each input is described to the model once. Which inputs were described already is found in the conversation. The module
+is pure, except that it reads the id of this process, which is the kernel itself.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _EARLIER_HEAD: Final = re.compile(
 
 
 def describe_inputs(kernel: ExecutionMemory, history: History, *, without_error: bool = False) -> tuple[str, str]:
-    """Return the label and the text about the inputs that the model was not told of yet; the text is empty if there are
-    none. `history` is the conversation, in which earlier texts of this kind are found. With `without_error` the last
-    traceback is left out, because the same message has it in another context."""
+    """Return the label and the text about the inputs that were not described to the model yet; the text is empty if
+    there are none. `history` is the conversation, in which earlier texts of this kind are found. With `without_error`
+    the last traceback is left out, because the same message has it in another context."""
     last_shown = _find_last_shown(history)
     ran = [entry for entry in kernel.list_inputs() if entry.source.strip() and not _QUESTION.match(entry.source)]
     news = [entry for entry in ran if entry.count > last_shown][-MAX_INPUTS:]
@@ -71,7 +71,7 @@ def _describe_input(entry: RanInput) -> list[str]:
 
 
 def _find_last_shown(history: History) -> int:
-    """Return the execution count of the last input of this process that the model was told of; 0 for none."""
+    """Return the execution count of the last input of this process that was described to the model; 0 for none."""
     texts = (message.text for message in history if message.role == "user")
     found = [(int(last), int(process)) for text in texts for last, process in _EARLIER_HEAD.findall(text)]
     return max((last for last, process in found if process == os.getpid()), default=0)

@@ -32,9 +32,9 @@ _IMPORT: Final = re.compile(
 
 
 def list_imported_files(document: NotebookDocument) -> tuple[str, ...]:
-    """Return the files, relative to the folder of the notebook, in which the modules that it imports would lie:
-    `charts` in `charts.py`, and `shop.prices` in `shop/prices.py`. Most of them do not exist, because libraries are
-    elsewhere."""
+    """Return the paths, relative to the folder of the notebook, at which the modules that it imports would be if they
+    were the user's own: `charts.py` for `charts`, and `shop/prices.py` for `shop.prices`. Most of these files do not
+    exist, because most modules are libraries."""
     if not is_python(document):
         return ()
     files: dict[str, None] = {}

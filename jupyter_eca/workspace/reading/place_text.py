@@ -1,5 +1,5 @@
-"""Writes what a model is told of where the user is: in a cell of a notebook. The text is the same for the panel, for
-*Fix*, for `%%eca` and for editors. The user sees the place as a chip above the prompt box.
+"""Writes the text that tells a model where the user is: in which cell of a notebook. The text is the same for the
+panel, for its button *Fix*, for `%%eca` and for editors. The user sees the place as a chip above the prompt box.
 
 An example:
 
@@ -163,7 +163,7 @@ def read_known_place(history: History) -> KnownPlace:
 
 
 def describe_place(place: Place, known: KnownPlace, *, without_error: bool = False) -> PlaceText:
-    """Return what the model is told of the place. `known` is what it knows already.
+    """Return the text about the place for the next message. `known` is what the model knows already.
 
     With `without_error` the error of the cell that failed last is left out, because the same message has it in another
     context.
