@@ -27,7 +27,7 @@ class ReadingCheck(Protocol):
     """Checks whether the user's rules let the model read a notebook or a file."""
 
     def __call__(self, path: str, /) -> Awaitable[None]:
-        """Raises: ToolError when a rule forbids to read it, or asks for something else first."""
+        """Raises: ToolError when a rule forbids to read it, or the model must do something else first."""
         ...
 
 

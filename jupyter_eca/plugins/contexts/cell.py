@@ -25,7 +25,8 @@ MAX_OFFERED: Final = 50
 
 
 class CellPlug:
-    """The plug: `query` offers the cells, and `resolve` reads the chosen one. The class implements `base.Context`."""
+    """The plug: `query` offers the cells, and `resolve` reads the chosen one. The class implements `base.Context`,
+    whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "cell"
@@ -33,13 +34,14 @@ class CellPlug:
     async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
         """Offer the active cell first, the others in their order. A cell without a text is offered only when the user
         types its number."""
-        seen = await surroundings.recent_looks.read_notebooks(surroundings)
-        ordered = sorted(seen.cells, key=lambda cell: cell.id != seen.active)
+        overview = await surroundings.recent_looks.read_notebooks(surroundings)
+        active_path = overview.paths[0] if overview.paths else ""
+        ordered = sorted(overview.cells, key=lambda cell: cell.id != overview.active)
         cells = {f"cell:{cell.number}": cell for cell in ordered if cell.first_line or query}
         found = find_best(cells, query, MAX_OFFERED)
         found += [cell for cell in cells.values() if query.lower() in cell.first_line.lower() and cell not in found]
         return [
-            CellContext(label=f"cell:{cell.number}", description=cell.first_line, path=seen.paths[0], cell=cell.id)
+            CellContext(label=f"cell:{cell.number}", description=cell.first_line, path=active_path, cell=cell.id)
             for cell in found[:MAX_OFFERED]
         ]
 

@@ -22,8 +22,8 @@ LINES_AROUND = 20
 
 
 class CursorPlug:
-    """The plug: `query` offers nothing, and `resolve` reads the place of a cursor. The class implements
-    `base.Context`."""
+    """The plug: `query` offers nothing, and `resolve` reads the place of a cursor. The class implements `base.Context`,
+    whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "cursor"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 class DirectoryPlug:
     """The plug: `query` offers folders by their names, and `resolve` lists the chosen one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "directory"

@@ -34,7 +34,8 @@ MAX_TRACEBACK_CHARACTERS: Final = 10_000
 
 
 class ErrorPlug:
-    """The plug: `query` offers the last error, and `resolve` reads it. The class implements `base.Context`."""
+    """The plug: `query` offers the last error, and `resolve` reads it. The class implements `base.Context`, whose
+    argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "error"

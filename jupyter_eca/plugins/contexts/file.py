@@ -33,7 +33,7 @@ MAX_READ_BYTES = 20_000_000
 
 class FilePlug:
     """The plug: `query` offers files by their names, and `resolve` reads the chosen one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "file"
@@ -114,7 +114,8 @@ class _ShownText:
 
 
 def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _ShownText:
-    """Return some lines of a text. A range that goes beyond the end stops at the end."""
+    """Return some lines of a text; None for all. A range that goes beyond the end stops at the end. `path` names the
+    file in the error. Raises: ToolError when the range begins behind the end."""
     all_lines = text.removesuffix("\n").split("\n")
     start = max(1, lines.start) if lines else 1
     if lines and start > len(all_lines):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class ImagePlug:
-    """The plug: it offers nothing, and `resolve` decodes the image that was sent. The class implements
-    `base.Context`."""
+    """The plug: it offers nothing, and `resolve` decodes the image that was sent. The class implements `base.Context`,
+    whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "image"

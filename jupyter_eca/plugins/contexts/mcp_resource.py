@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 class McpResourcePlug:
     """The plug: `query` offers resources and templates, and `resolve` reads the chosen resource. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "mcpResource"

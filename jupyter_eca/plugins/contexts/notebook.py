@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class NotebookPlug:
     """The plug: `query` offers the open notebooks, and `resolve` reads the chosen one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "notebook"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class OtherPlug:
-    """Offers no context, and writes the fields of a context as JSON. The class implements `base.Context`."""
+    """Offers no context, and writes the fields of a context as JSON. The class implements `base.Context`, whose
+    argument `surroundings` has the sources that are read."""
 
     # A plug takes the contexts of one type. No type is empty, so this text stands for all types without a plug.
     kind = ""

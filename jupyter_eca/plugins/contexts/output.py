@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 class OutputPlug:
     """The plug: `query` offers the cells with outputs, and `resolve` reads the outputs of one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "output"
 
     async def query(self, surroundings: Surroundings, query: str) -> list[OutputContext]:
-        """Offer outputs only if the user has typed something, because each cell is offered too."""
+        """Offer the cells with outputs, by names such as `output:3`. Without a query nothing is offered: the context
+        `cell` offers the same cells."""
         if not query:
             return []
-        seen = await surroundings.recent_looks.read_notebooks(surroundings)
-        cells = {f"output:{cell.number}": cell for cell in seen.cells if cell.has_output}
+        overview = await surroundings.recent_looks.read_notebooks(surroundings)
+        active_path = overview.paths[0] if overview.paths else ""
+        cells = {f"output:{cell.number}": cell for cell in overview.cells if cell.has_output}
         return [
-            OutputContext(label=f"output:{cell.number}", description=cell.first_line, path=seen.paths[0], cell=cell.id)
+            OutputContext(label=f"output:{cell.number}", description=cell.first_line, path=active_path, cell=cell.id)
             for cell in find_best(cells, query, MAX_OFFERED)
         ]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class RepoMapPlug:
-    """The plug: `query` offers `repoMap`, and `resolve` draws the tree of files. The class implements
-    `base.Context`."""
+    """The plug: `query` offers `repoMap`, and `resolve` draws the tree of files. The class implements `base.Context`,
+    whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "repoMap"

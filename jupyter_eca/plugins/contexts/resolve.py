@@ -52,7 +52,8 @@ _log = logging.getLogger(__name__)
 # The types of contexts that the protocol knows.
 TYPES: Final = {model.model_fields["type"].default for model in get_args(get_args(ChatContext)[0])}
 
-# The contexts of a live notebook, by the word that names them in a message.
+# The contexts of a live notebook, by the word that names them in a message. Each function makes the context from the
+# name behind that word: `3` in `@cell:3`.
 LIVE: Final[Mapping[str, Callable[[str], LiveContext]]] = {
     "cell": lambda name: CellContext(cell=name),
     "output": lambda name: OutputContext(cell=name),

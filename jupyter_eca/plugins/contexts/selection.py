@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class SelectionPlug:
     """The plug: `query` offers the selection if there is one, and `resolve` reads it. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "selection"

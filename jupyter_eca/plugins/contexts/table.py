@@ -33,7 +33,7 @@ _MAX_NAMED: Final = 20
 
 class TablePlug:
     """The plug: `query` offers the tables of all connections, and `resolve` reads one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "table"
@@ -65,8 +65,8 @@ CONTEXT = TablePlug()
 
 
 def _list_tables(databases: Sequence[Variable]) -> dict[str, TableContext]:
-    """Return the tables of all databases by the name that a message calls them. This is the name of the table alone,
-    unless it would also mean another one."""
+    """Return the tables of all databases by the name with which a message mentions them. This is the name of the table
+    alone, unless this name could also mean another table."""
     names = Counter(table.name.casefold() for database in databases for table in database.tables)
     connections = {database.name for database in databases}
     tables: dict[str, TableContext] = {}

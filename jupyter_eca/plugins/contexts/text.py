@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class TextPlug:
-    """The plug: it offers nothing, and `resolve` returns the text that was sent. The class implements
-    `base.Context`."""
+    """The plug: it offers nothing, and `resolve` returns the text that was sent. The class implements `base.Context`,
+    whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "text"

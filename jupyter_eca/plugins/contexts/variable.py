@@ -20,7 +20,7 @@ WORD: Final = "var:"
 
 class VariablePlug:
     """The plug: `query` offers the variables of the kernel, and `resolve` reads the chosen one. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     # The `type` of its contexts in the messages of the protocol.
     kind = "variable"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class WebPlug:
     """The plug: `query` offers a URL that is typed, and `resolve` fetches the page. The class implements
-    `base.Context`."""
+    `base.Context`, whose argument `surroundings` has the sources that are read."""
 
     reach: NetworkAccess = PUBLIC
     """Decides which addresses may be requested."""

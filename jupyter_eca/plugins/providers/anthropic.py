@@ -129,7 +129,7 @@ class AnthropicProvider:
             settings.get_payload(model),
             searches=searches,
             output_limit=model_config.output_limit,
-            # Other servers that speak this API may refuse a request with this lifetime of the cache.
+            # A cache that is kept for an hour. Other servers that speak this API may refuse a request for it.
             offers_hour=self.name == "anthropic" and _is_of_vendor(_find_url(settings)),
         )
 
@@ -207,7 +207,7 @@ class AnthropicProvider:
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
         )
-        mounts = DIRECT if is_on_this_machine(target.url) else {}
+        mounts = DIRECT if is_on_this_machine(target.url) else {}  # no proxy is used for a server on this machine
         options = {
             "base_url": target.url,
             "timeout": timeout,
@@ -222,7 +222,8 @@ class AnthropicProvider:
 async def _check_key(
     client: AsyncAnthropic, target: RequestTarget, time_limits: TimeLimits, settings: ProviderConfig
 ) -> None:
-    """Check the key with the cheapest request. Its answer is not read. Raises: ProviderError."""
+    """Check the key with the cheapest request. Its answer is not read. `time_limits` are those of the client, which an
+    error may name. Raises: ProviderError."""
     import httpx2
     from anthropic import AnthropicError
 

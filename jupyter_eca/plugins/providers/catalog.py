@@ -330,6 +330,7 @@ class Catalog:
         settings = self._add_time_limits(entry.settings)
         payload = self._find_variant(provider, entry, model, variant) if variant else None
         if payload is None and thinks and entry.plug.name in PLUGS_WITH_DEFAULT_THINKING:
+            # The name of the model at its vendor. The configuration may give the model another name here.
             vendors_name = settings.models.get(model, ModelConfig()).model_name or model
             payload = find_default_thinking(entry.plug.name, vendors_name, settings.get_payload(model))
         if payload:
@@ -385,8 +386,8 @@ def _explain_no_models(entry: CatalogEntry) -> str:
 
 
 def _list_vendors_names(settings: ProviderConfig, model: str) -> Iterator[str]:
-    """Yield the names of models that a request has: `modelName`, and those that a payload replaces it by. OpenRouter
-    reads a list of `models`, too."""
+    """Yield the names of models that a request to the vendor contains: the configured `modelName`, and the names with
+    which a payload replaces it. OpenRouter reads a list of `models`, too."""
     yield settings.models.get(model, ModelConfig()).model_name or model
     payload = settings.get_payload(model)
     others: Any = payload.get("models")
@@ -414,5 +415,5 @@ def _find_missing_models(preset: ProviderConfig, own: ProviderConfig) -> dict[st
 
 
 def _get_rank(plug: Provider) -> float:
-    """Return the rank of a plug. One that is never a default comes last."""
+    """Return the rank of a plug. A plug whose models never become the default comes last."""
     return float("inf") if plug.rank is None else plug.rank

@@ -21,16 +21,18 @@ from jupyter_eca.config.provider_schema import RatesConfig
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How long a list counts, and how long it counts that there is none.
+# The seconds until the list of models is requested again: after a list that was received, and after a failed request.
 _FRESH_SECONDS: Final = 30.0
 _FAILED_SECONDS: Final = 5.0
-# How long a user waits for the first list, without which there is no model, and for a newer one. The request goes on
-# after that, and its list is used later.
+# The seconds that a user waits for the first list, without which there is no model, and for a newer list. The request
+# continues after that, and its list is used later.
 _FIRST_SECONDS: Final = 3.0
 _REFRESH_SECONDS: Final = 0.5
-# How long the gateway may take for one of two answers. The end of this process waits for them.
+# The seconds that the gateway may take for each of the two requests: for the list, and for the details of the models.
+# They are few, because this process cannot end while a request is running.
 _REQUEST_SECONDS: Final = 3.0
 
+# The sentences about the budget of a key.
 _BUDGET: Final = "Your budget is ${budget:.2f}{period}, of which ${spent:.2f} are spent.{reset}"
 _RESET: Final = " It begins anew at {moment}."
 
@@ -52,17 +54,19 @@ class ListedModel:
     output_limit: int = 0
     """The longest answer in tokens."""
     rates: RatesConfig | None = None
-    """The prices."""
+    """The prices for a million tokens."""
     reads_images: bool | None = None
+    """Whether the model can read images."""
 
     @property
     def is_claude(self) -> bool:
-        """Whether the model speaks the Messages API best."""
+        """Whether the model is Claude, for which requests in the form of the Messages API are best."""
         return "claude" in (self.vendors_name or self.name).lower()
 
     @property
     def is_openai(self) -> bool:
-        """Whether the vendor knows what only OpenAI's models have. A vendor that is not said is OpenAI."""
+        """Whether a request may contain fields that only OpenAI's models know. If the gateway does not name the vendor,
+        the vendor counts as OpenAI."""
         return self.vendor in {"", "openai", "azure"}
 
 
@@ -75,8 +79,9 @@ class _Entry:
     failure: int = 0
     """The status of the last request if it failed, 0 if it did not."""
     until: float = 0.0
-    """When the list is asked for again."""
+    """When the list is requested again, in seconds of the monotonic clock."""
     running: Future[None] | None = None
+    """The newest request for the list, which may have ended; None before the first one."""
 
 
 class GatewayModels:
@@ -87,8 +92,8 @@ class GatewayModels:
         self._executor: ThreadPoolExecutor | None = None
 
     async def list(self, url: str, key: str) -> tuple[str, ...]:
-        """Return the names of the models, in the gateway's order. The last known list counts while there is no newer
-        one."""
+        """Return the names of the models, in the gateway's order. Until a newer list has come, the last known list is
+        returned."""
         entry = self._entries.setdefault((url, key), _Entry())
         if time.monotonic() >= entry.until:
             running = entry.running
@@ -102,7 +107,7 @@ class GatewayModels:
         return tuple(entry.models)
 
     def find(self, url: str, key: str, name: str) -> ListedModel:
-        """Return what is known about a model."""
+        """Return what is known about a model; only its name if the gateway has not listed it."""
         entry = self._entries.get((url, key))
         return (entry and entry.models.get(name)) or ListedModel(name)
 
@@ -136,7 +141,7 @@ async def fetch_budget(url: str, key: str) -> str:
 
 
 def _refresh(entry: _Entry, url: str, key: str) -> None:
-    """Ask for the list. Blocks."""
+    """Request the list of models and their details, and store the result or the failure in the entry. Blocks."""
     status, answer = _get(f"{url}/v1/models", key)
     names = [str(model["id"]) for model in _list_objects(answer) if "id" in model] if status == 200 else []
     if status == 200:
