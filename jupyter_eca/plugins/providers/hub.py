@@ -41,7 +41,7 @@ _LABEL: Final = "JupyterHub"
 # The variables with an address, and for each the variable with the key that is sent there and to no other address.
 _VARIABLES: Final = {"JUPYTER_ECA_GATEWAY_URL": "JUPYTERHUB_API_TOKEN", "LITELLM_API_BASE": "LITELLM_API_KEY"}
 
-# What the Responses API has for OpenAI's own servers.
+# The fields of a request to the Responses API that only OpenAI's own servers know.
 _ONLY_OPENAI: Final = ("prompt_cache_key", "store", "include")
 
 _SERVER_REFUSED: Final = (
@@ -153,7 +153,7 @@ class HubProvider:
         """Return the settings with the address, and with the limits of the model that are not configured."""
         own = settings.models.get(model, ModelConfig())
         output = own.output_limit or min(listed.output_limit or MAX_TOKENS, MAX_TOKENS)
-        # LiteLLM may refuse a request to another vendor that has these.
+        # LiteLLM may refuse a request with these fields to another vendor. A field that is None is not sent.
         extra = {} if listed.is_openai or listed.is_claude else dict.fromkeys(_ONLY_OPENAI)
         completed = own.model_copy(
             update={
@@ -165,7 +165,9 @@ class HubProvider:
         return self._with_address(settings).model_copy(update={"models": {**settings.models, model: completed}})
 
     async def _explain(self, error: ProviderError, url: str, settings: ProviderConfig) -> ProviderError:
-        """Return the error to show. The keys of a gateway are not those that users set up."""
+        """Return the error to show. It replaces an error about a key that the user has not set up, and adds the budget
+        to an error about a budget that is used up."""
+        # Only a gateway with a database knows budgets. One that takes the token of the user's server as key has none.
         has_database = bool(settings.url) or self.key_variable == "LITELLM_API_KEY"
         if error.kind is FailureKind.BUDGET_EXCEEDED and has_database:
             budget = await fetch_budget(url, settings.read_key())
@@ -189,7 +191,8 @@ def _find_variable() -> str:
 
 
 def _add_price(usage: UsageDelta, listed: ListedModel) -> UsageDelta:
-    """Return the usage with the context window, and with the cost by the gateway's prices if it did not say it."""
+    """Return the usage with the context window, and with the cost by the gateway's prices if the gateway did not report
+    the cost itself."""
     usage = replace(usage, context_limit=listed.context_limit or usage.context_limit)
     return usage if usage.cost is not None else prices.apply_own_rates(usage, ModelConfig(cost=listed.rates))
 

@@ -228,7 +228,8 @@ class OpenAIProvider:
     async def _check_key(
         self, client: AsyncOpenAI, target: RequestTarget, time_limits: TimeLimits, settings: ProviderConfig
     ) -> None:
-        """Check the key with the cheapest request. Its answer is not read. Raises: ProviderError."""
+        """Check the key with the cheapest request. Its answer is not read. `time_limits` are those of the client, which
+        an error may name. Raises: ProviderError."""
         import httpx2
         from openai import OpenAIError
 
@@ -249,7 +250,7 @@ class OpenAIProvider:
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds
         )
-        mounts = DIRECT if is_on_this_machine(target.url) else {}
+        mounts = DIRECT if is_on_this_machine(target.url) else {}  # no proxy is used for a server on this machine
         # The user's organization and project at OpenAI, which the SDK takes from the environment, are not sent to
         # others.
         is_openai = urlsplit(target.url).hostname == "api.openai.com"

@@ -55,8 +55,9 @@ _REFERENCE: Final = re.compile(rf'"{re.escape(_DEFINITIONS)}([^"]+)"')
 
 
 class Need(StrEnum):
-    """A field of `ToolContext` that a tool needs. After a dot comes an ability that the `can` of this field must have.
-    If several needs are separated by `|`, one of them is enough. A field that is true or false must be true."""
+    """A field of `ToolContext` that a tool needs. After a dot comes an ability that the `capabilities` of this field
+    must have. If several needs are separated by `|`, one of them is enough. A field that is true or false must be
+    true."""
 
     KERNEL = "kernel"
     KERNEL_CONTROL = "can_control_kernels"

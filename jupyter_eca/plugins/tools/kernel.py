@@ -135,7 +135,7 @@ async def variables(
     # Of each variable, the lines about it. The first line has its name, type and size.
     described = [describe(variable, variables_config) for variable in found.variables]
     is_brief = not names and len(described) > MAX_DETAILED
-    lines = [line[0] for line in described] if is_brief else [_indent(line) for line in described]
+    lines = [entry[0] for entry in described] if is_brief else [_indent(entry) for entry in described]
     if is_brief:
         lines.append("[many variables: a line for each; name those of which you need more]")
     lines += [f"{name}: no such variable" for name in found.missing]
@@ -195,7 +195,7 @@ def _load_pictures(pictures: Sequence[KernelPicture]) -> tuple[tuple[ImagePart, 
 
 
 def _describe_ending(done: KernelExecuteResult) -> JobEnding:
-    """Return whether the code has failed, and with which error."""
+    """Return how code that was moved to the background has ended: whether it failed, and with which error."""
     return JobEnding(
         done.status is not RunStatus.OK, "" if done.status is RunStatus.OK else done.text.rpartition("\n")[2]
     )

@@ -126,7 +126,7 @@ async def _preview_run(context: ToolContext, arguments: dict[str, Any]) -> RunCe
     document = await read_notebook(context, values["path"])
     check_kernel(context, document)
     after = apply_earlier_calls(context, document)
-    chosen = _find_to_run(after, values["cells"])
+    chosen = _find_named_cells(after, values["cells"])
     _require_known(context, document, [cell.id for cell in chosen])
     return RunCellsDetails(
         path=document.path,
@@ -153,7 +153,7 @@ async def notebook_run_cells(
 
     For code that is not to be in the notebook use run_code.
     """
-    document, chosen = await _find_shown(context, cells, path)
+    document, chosen = await _find_cells_to_run(context, cells, path)
     check_kernel(context, document)
     return await run_cells(context, document, chosen, background=background)
 
@@ -167,6 +167,7 @@ async def run_cells(
 ) -> ToolResult:
     """Run cells of a notebook, in this order, and return their outputs, and the sources that the model does not know.
     Raises: ToolError."""
+    # The run replaces the outputs of the cells. So the cells are saved as they are before it.
     if context.checkpointer is not None:
         before = {cell.id: cell for cell in chosen if cell.cell_type is CellType.CODE}
         undo = [
@@ -183,7 +184,7 @@ async def run_cells(
     done = await wait_or_detach(context, run, watch, about, _describe_ending, background=background)
     if isinstance(done, Job):
         return ToolResult(f"{_capitalize(label)}: {describe_job(done, watch, background=background)}")
-    return await _cells_after_run(context, document, chosen, done.ran, done.status)
+    return await _make_run_result(context, document, chosen, done.ran, done.status)
 
 
 TOOLS = (notebook_read, notebook_run_cells)
@@ -200,7 +201,8 @@ async def _run_watched(
 
 
 def check_kernel(context: ToolContext, document: NotebookDocument, nothing: str = "nothing was run") -> None:
-    """Check that the notebook's kernel can run cells now. `nothing` says what has not happened. Raises: ToolError."""
+    """Check that the notebook's kernel can run cells now. `nothing` is the part of the error that says what has not
+    happened. Raises: ToolError."""
     check_kernel_free(context, document.kernel_id, document.path)
     if context.from_cell and _waits_for_answer(context, document):
         raise ToolError(
@@ -224,7 +226,7 @@ def apply_earlier_calls(context: ToolContext, document: NotebookDocument) -> Not
     return document
 
 
-async def _find_shown(
+async def _find_cells_to_run(
     context: ToolContext, cells: list[int | str], path: str
 ) -> tuple[NotebookDocument, list[NotebookCell]]:
     """Return the notebook and the cells to run: the cells that the user was shown, or else those that the call names.
@@ -235,7 +237,7 @@ async def _find_shown(
     shown_details = context.shown_details
     if not isinstance(shown_details, RunCellsDetails):
         document = await read_notebook(context, path)
-        named = _find_to_run(document, cells)
+        named = _find_named_cells(document, cells)
         _require_known(context, document, [cell.id for cell in named])
         return document, named
     document = await get_notebooks(context).read(shown_details.path)
@@ -248,8 +250,8 @@ async def _find_shown(
     return document, chosen
 
 
-def _find_to_run(document: NotebookDocument, cells: Sequence[int | str]) -> list[NotebookCell]:
-    """Return the cells that a call runs, in its order. A text may name several: "2-5". Raises: ToolError."""
+def _find_named_cells(document: NotebookDocument, cells: Sequence[int | str]) -> list[NotebookCell]:
+    """Return the cells that a call names, in its order. A text may name several: "2-5". Raises: ToolError."""
     return [found for cell in cells for found in cell_changes.find_cells(document, str(cell))]
 
 
@@ -390,15 +392,16 @@ def _fit_cells(
     return text
 
 
-async def _cells_after_run(
+async def _make_run_result(
     context: ToolContext,
     document: NotebookDocument,
     chosen: Sequence[NotebookCell],
     ran: tuple[NotebookCell, ...],
     status: RunStatus,
 ) -> ToolResult:
-    """Return the cells as they are after the run, with the numbers that they had before it. The source of a cell is
-    left out when the model knows it: it has read or written the cell just before."""
+    """Return the result of a run for the model: the cells as they are after the run, with the numbers that they had
+    before it. `chosen` are all cells that were to run, and `ran` those that have run. The source of a cell is left out
+    when the model knows it: it has read or written the cell just before."""
     now = {cell.id: cell for cell in ran}
     after = document.model_copy(update={"cells": tuple(now.get(cell.id, cell) for cell in document.cells)})
     named, pictures = await run_read(name_pictures, after, now.keys(), MAX_PICTURES)

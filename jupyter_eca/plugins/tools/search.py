@@ -138,6 +138,8 @@ async def _list_notebooks(search: _Search) -> list[bytes]:
         return [os.fsencode(search.target)]
     if search.target != ".":
         return []
+    # The same program lists the notebooks, so that it skips those that git ignores: it searches for the key `"cells"`,
+    # which each file of a notebook contains.
     listing = _Search(search.folder, ".", '"cells"', ("*.ipynb",), "files_with_matches", with_notebooks=True)
     found = await _run_search(listing, await _choose_command(listing), MAX_NOTEBOOKS)
     names = [record.partition(b"\0")[0].removesuffix(b"\0") for record in found]

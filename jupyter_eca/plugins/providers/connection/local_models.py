@@ -54,7 +54,7 @@ class KnownServers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""
         self._clock = clock
-        # When an address is asked again at which another program was found.
+        # The addresses at which another program was found, and the time of the clock at which each is asked again.
         self._paused_until: dict[str, float] = {}
 
     def list_models(self, address: str, owner: str) -> tuple[str, ...]:

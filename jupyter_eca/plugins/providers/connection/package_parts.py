@@ -52,8 +52,8 @@ class _DeferredInit:
         return sorted(vars(self._package))
 
     def _run_init(self) -> None:
-        """Run `__init__`, or wait until another thread has run it. If it raises an error, the next one who asks gets
-        the error, too."""
+        """Run `__init__`, or wait until another thread has run it. If it raises an error, it is run again for the next
+        name that somebody asks for."""
         with self._lock:
             if self._has_run:
                 return

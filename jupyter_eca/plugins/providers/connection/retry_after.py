@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The headers that say when a limit is reset. Beside each is a header that says how much of the limit is left. `_LEFT`
-# has, by the end of the name of the first header, the end of the name of the second.
+# The headers that say when a limit is reset. To each belongs a header that says how much of the limit is left. `_LEFT`
+# has the end of the name of that second header, by the end of the name of the first.
 _RESET = re.compile(r"anthropic-ratelimit-[\w-]+-reset|x-ratelimit-reset(?:-requests|-tokens)?", re.IGNORECASE)
 _LEFT = {"-reset-requests": "-remaining-requests", "-reset-tokens": "-remaining-tokens", "-reset": "-remaining"}
 

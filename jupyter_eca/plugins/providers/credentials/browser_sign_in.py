@@ -7,7 +7,7 @@
 No client must be registered at the provider. The code is useless without the `verifier`, which only the provider gets.
 The `state` proves that the browser comes back from this sign-in.
 
-It must not store the key: `sign_in` does. `mcp_client.sign_in` receives the browser.
+It must not store the key: `sign_in` does. `mcp_client.sign_in` has the page to which the browser comes back.
 """
 
 from __future__ import annotations

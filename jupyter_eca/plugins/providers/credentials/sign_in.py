@@ -194,8 +194,8 @@ class Logins:
             task.cancel()
 
     async def enter(self, name: str, data: Mapping[str, str]) -> wire.LoginStep:
-        """Store a key that the user has typed in. Raises: LocalError, whose message says what is wrong. Then nothing is
-        stored."""
+        """Store a key that the user has typed in. `data` has what the user typed into the fields of `login`, by the key
+        of the field. Raises: LocalError, whose message says what is wrong. Then nothing is stored."""
         entry, plug = self._find_keyed(name)
         key, url = _parse_key(data), entry.settings.url
         redaction.register_secret(key)

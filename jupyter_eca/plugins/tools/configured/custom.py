@@ -54,7 +54,9 @@ def make_tools(config: Config) -> dict[str, Tool]:
 
 
 def _make_spec(name: str, config: CustomToolConfig) -> ToolSpec:
-    """Return the tool as the model knows it. An argument without a type is a string."""
+    """Return the tool as the model knows it. An argument without a type is a string. Any argument may be a path, so the
+    rules for paths apply to all (`paths`). If the user changes the command, an approval of the tool for the session no
+    longer counts (`definition`)."""
     arguments = config.parameters
     properties = {
         name: schema if schema.keys() & _TYPE_KEYS else {"type": "string", **schema}
@@ -86,7 +88,8 @@ class CustomTool(Plain):
         return self._preview
 
     async def _preview(self, context: ToolContext, arguments: dict[str, Any]) -> ShellCommandDetails:
-        """Return the command line of a call, and whether it would run in the sandbox."""
+        """Return the command line of a call, and whether it would run in the sandbox. The present settings decide about
+        the sandbox: without `shown_details`, `find_sandbox` does not look at what was shown before."""
         # Nothing was shown yet, so the settings of now decide about the sandbox.
         state, _ = await find_sandbox(replace(context, shown_details=None))
         return _make_details(self._build_line(arguments), state)
