@@ -88,7 +88,9 @@ def _find_setting(folder: Path) -> str:
     """Return the first setting of a repository that makes git run a program; "" for none."""
     listed = _run_git(folder, "config", "--list", "--show-scope", "--null")
     listed.check_returncode()  # a git of before 2020 does not know the option
+    # The output alternates: the scope of a setting, and then its name and its value with a line break between them.
     fields = listed.stdout.decode("utf-8", "replace").split("\0")
+    # The settings of the repository itself, by their names in small letters.
     own: dict[str, str] = {}
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
         name, _, value = setting.partition("\n")

@@ -260,10 +260,12 @@ def _explain_status(error: APIStatusError, target: RequestTarget) -> ProviderErr
 
 
 def _find_key(settings: ProviderConfig, provider: str) -> str:
-    """Return the configured key, or else the key in the environment; "" for none."""
+    """Return the configured key, or else the key in the environment; "" for none. The key in the environment is for
+    Anthropic. So it is not used for another server, or if a file of a project has set the address
+    (`foreign_address`)."""
     configured = settings.read_key()
     if configured or settings.foreign_address or (settings.url and provider != "anthropic"):
-        return configured  # the key for Anthropic is not sent to other servers
+        return configured
     return os.environ.get(KEY_VARIABLE, "").strip()
 
 

@@ -82,7 +82,8 @@ class BedrockProvider:
 
 
 def _add_url(settings: ProviderConfig) -> ProviderConfig:
-    """Return the settings with a URL. Blocks. Raises: ProviderError without the extra, or without a region."""
+    """Return the settings with a URL. Blocks. Raises: ProviderError without the extra, without a region, or if a file
+    of a project has set the address: the credentials of the user must not be sent there."""
     require_extra("bedrock", "boto3", _LABEL)
     check_own_address(settings, _LABEL)
     if settings.url:

@@ -81,7 +81,8 @@ class VertexProvider:
 
 
 def _add_url(settings: ProviderConfig) -> ProviderConfig:
-    """Return the settings with a URL. Blocks. Raises: ProviderError without the extra."""
+    """Return the settings with a URL. Blocks. Raises: ProviderError without the extra, or if a file of a project has
+    set the address: the credentials of the user must not be sent there."""
     require_extra("vertex", "google.auth", _LABEL)
     check_own_address(settings, _LABEL)
     return settings if settings.url else settings.model_copy(update={"url": _make_url(_find_region())})

@@ -130,7 +130,8 @@ async def notebook_change(
     except ToolError as error:
         # The model must not make the changes a second time.
         return ToolResult(f"{result.text}\n\nThe cells were not run: {error}", error=True, details=result.details)
-    # Of the result of the run, the fields that would be wrong for both texts together are emptied.
+    # The pictures, and whether the run failed or was interrupted, are those of the run. The other fields are those of
+    # this call, or empty.
     return replace(
         ran,
         text=f"{result.text}\n\n{ran.text}",

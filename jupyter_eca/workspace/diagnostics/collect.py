@@ -63,10 +63,10 @@ async def check_notebook(
             asyncio.to_thread(notebook_state.analyze_cells, document), asyncio.to_thread(_locate, files, document.path)
         )
         outcomes = await _run_linters(document, cells, real, root, facts)
-        known = await facts
+        known_facts = await facts
     finally:
         facts.cancel()
-    notebook_problems = notebook_state.find_problems(document, cells, known.names)
+    notebook_problems = notebook_state.find_problems(document, cells, known_facts.names)
     errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _find_uri(files, file))
     # Python's own parser is asked only where every linter failed, because ruff and ty report syntax errors too.
     syntax_errors = _list_syntax_errors(document.path, cells) if outcomes and all(note for _, note in outcomes) else []
@@ -78,7 +78,7 @@ async def check_notebook(
         *editor_diagnostics,
     ]
     return DiagnosticsReport(
-        tuple(merge(diagnostics, _list_bound_names(cells, known))), tuple(note for _, note in outcomes if note)
+        tuple(merge(diagnostics, _list_bound_names(cells, known_facts))), tuple(note for _, note in outcomes if note)
     )
 
 
@@ -154,10 +154,10 @@ def _list_syntax_errors(path: str, cells: Sequence[AnalyzedCell]) -> list[Editor
     ]
 
 
-def _list_bound_names(cells: Sequence[AnalyzedCell], known: KernelFacts) -> set[str]:
+def _list_bound_names(cells: Sequence[AnalyzedCell], facts: KernelFacts) -> set[str]:
     """Return the names whose definitions linters cannot see: a magic binds them, or they exist only in the kernel."""
     by_magic = {name for analyzed in cells for name in analyzed.magic_names}
-    return by_magic | (known.names or set())
+    return by_magic | (facts.names or set())
 
 
 def _locate(files: Files, path: str) -> tuple[Path, Path]:

@@ -73,8 +73,9 @@ class ProcessRecord:
 
     @classmethod
     def open(cls, name: str, chat: str = "", folder: Path | None = None) -> ProcessRecord:
-        """Write a record before the process is started. `name` is the command for the user. If the record cannot be
-        written, for example because the disk is full, the process is started without one."""
+        """Write a record before the process is started. `name` is the command for the user, `chat` the id of the chat
+        that starts it ("" for none), and `folder` the folder of the records; None for the usual one. If the record
+        cannot be written, for example because the disk is full, the process is started without one."""
         record = cls()
         folder = folder or find_process_records()
         record.path = folder / f"{record.mark}{_SUFFIX}"
@@ -135,7 +136,8 @@ class ProcessRecord:
 
 
 def end_orphans(folder: Path | None = None) -> list[Orphan]:
-    """End the orphans, and delete their records. Return the orphans that were ended."""
+    """End the orphans, and delete their records. `folder` is the folder of the records; None for the usual one. Return
+    the orphans that were ended."""
     # The import takes 30 ms. It is done here, because this runs in a thread. So no command waits for it later.
     importlib.import_module("psutil")
     folder = folder or find_process_records()

@@ -14,11 +14,11 @@ local({
   # The text, shortened to at most `most` characters.
   cut_to <- function(text, most) if (nchar(text) > most) paste0(substr(text, 1, most - 1), "\u2026") else text
   # What an expression prints, as one text.
-  printed <- function(what) paste(utils::capture.output(what), collapse = "\n")
+  capture_print <- function(what) paste(utils::capture.output(what), collapse = "\n")
 
   # Methods that the user defined are not run, because R's time limit does not end code that waits outside of R, such as
   # Sys.sleep. `has_users_method` returns whether a value, or a value inside of it down to `level` levels, has such a
-  # method. Of such a value only the basic type and the length are shown (`bare`).
+  # method. Of such a value only the basic type and the length are shown (`describe_basic_type`).
   methods <- c(
     "str", "print", "format", "length", "dim", "names", "as.character", "as.data.frame", "head", "[", "[[", "$")
   has_users_method <- function(value, level = 2) {
@@ -28,10 +28,11 @@ local({
       (level > 0 && is.list(value) &&
         any(vapply(utils::head(unclass(value), max_columns), has_users_method, NA, level = level - 1)))
   }
-  bare <- function(value) if (isS4(value)) "S4" else paste0(typeof(value), " of length ", length(unclass(value)))
+  describe_basic_type <- function(value)
+    if (isS4(value)) "S4" else paste0(typeof(value), " of length ", length(unclass(value)))
 
   # Run `work` for a limited time, and return its result. If it fails or takes too long, return that of `failed`.
-  limited <- function(work, failed, seconds = limit_s) {
+  run_limited <- function(work, failed, seconds = limit_s) {
     on.exit(setTimeLimit(elapsed = Inf))
     tryCatch({
       setTimeLimit(elapsed = seconds, transient = TRUE)
@@ -40,57 +41,57 @@ local({
   }
 
   # The arguments of a function as text. R prints them with `NULL` behind them.
-  signature_of <- function(value) sub("\\s*NULL\\s*$", "", printed(args(value)))
+  format_signature <- function(value) sub("\\s*NULL\\s*$", "", capture_print(args(value)))
 
   # A preview of a value, with at most `most` characters.
-  glance <- function(value, most) {
+  make_preview <- function(value, most) {
     if (is.null(value)) return("NULL")
     if (is.atomic(value) && !is.object(value) && is.null(attributes(value))) {
       first <- encodeString(as.character(utils::head(value, max_items)), quote = if (is.character(value)) "\"" else "")
       return(cut_to(paste0(paste(first, collapse = " "), if (length(value) > max_items) " ..."), most))
     }
-    cut_to(trimws(printed(
+    cut_to(trimws(capture_print(
       utils::str(value, max.level = 1, list.len = max_items, nchar.max = most, give.attr = FALSE))), most)
   }
 
   # A share in words: `12%`, `<1%`, `>99%`.
-  percent <- function(part, whole) {
+  format_percent <- function(part, whole) {
     share <- 100 * part / whole
     if (share < 1) "<1%" else if (share > 99 && share < 100) ">99%" else paste0(round(share), "%")
   }
 
   # A value as a short text.
-  short <- function(value) {
+  as_short_text <- function(value) {
     if (is.character(value) || is.factor(value)) encodeString(cut_to(as.character(value), 40), quote = "'")
     else if (is.numeric(value) && !is.object(value)) format(value, digits = if (abs(value) < 1e4) 4 else 7)
     else cut_to(format(value), 40)
   }
 
   # Descriptions of values that are not NA, such as a range and a mean. `count` is their number together with the NAs.
-  values_of <- function(values, count) {
+  describe_values <- function(values, count) {
     different <- unique(values)
     times <- tabulate(match(values, different), length(different))
-    if (length(different) == 1) return(paste("constant", short(different)))
+    if (length(different) == 1) return(paste("constant", as_short_text(different)))
     if (length(different) > few_values && (is.numeric(values) || inherits(values, c("Date", "POSIXct", "difftime")))) {
       value <- different[[which.max(times)]]
       often <- max(times) >= length(values) * max(frequent, frequent_factor / length(different))
       stands_out <- often && value %in% range(values)
-      often <- if (often) paste(short(value), percent(max(times), length(values)))
+      often <- if (often) paste(as_short_text(value), format_percent(max(times), length(values)))
       if (stands_out) values <- values[values != value]
-      ends <- paste0(if (stands_out) "others ", short(min(values)), "..", short(max(values)))
-      mean <- if (is.numeric(values) && !is.object(values)) paste("mean", short(mean(values)))
+      ends <- paste0(if (stands_out) "others ", as_short_text(min(values)), "..", as_short_text(max(values)))
+      mean <- if (is.numeric(values) && !is.object(values)) paste("mean", as_short_text(mean(values)))
       return(c(if (stands_out) c(often, ends) else c(ends, often), mean))
     }
     if (length(different) == length(values) && length(different) > few_values)
-      return(c("all different", paste("e.g.", short(values[[1]]))))
+      return(c("all different", paste("e.g.", as_short_text(values[[1]]))))
     most <- utils::head(order(-times), if (length(different) <= few_values) few_values else shown_values)
-    shown <- vapply(most, function(i) paste(short(different[[i]]), percent(times[[i]], count)), "")
+    shown <- vapply(most, function(i) paste(as_short_text(different[[i]]), format_percent(times[[i]], count)), "")
     paste0(length(different), " values: ", paste(shown, collapse = ", "))
   }
 
   # A line for each column, and then the first rows. Columns that are lists or tables have their type only, and so have
   # those that are left after `deadline_s`.
-  profile_of <- function(value) {
+  make_profile <- function(value) {
     rows <- nrow(value)
     shown <- utils::head(seq_along(value), max_columns)
     step <- max(1, ceiling(rows / max(min_rows, min(max_rows, max_values %/% max(length(shown), 1)))))
@@ -103,13 +104,13 @@ local({
       head <- paste(names(value)[[i]], class(column)[[1]])
       if (!is.atomic(column) || !is.null(dim(column)) || proc.time()[["elapsed"]] > until) return(cut_to(head, limit))
       first <- utils::head(seq_len(rows), first_rows)
-      firsts <<- c(firsts, list(vapply(first, function(row) cut_to(short(column[[row]]), value_chars), "")))
+      firsts <<- c(firsts, list(vapply(first, function(row) cut_to(as_short_text(column[[row]]), value_chars), "")))
       seen <- column[looked_at]
       values <- seen[!is.na(seen)]
       nulls <- length(seen) - length(values)
       share <- if (!length(seen)) "no rows" else if (!length(values)) "all NA" else if (nulls)
-        paste(percent(nulls, length(seen)), "NA")
-      cut_to(paste(c(head, share, if (length(values)) values_of(values, length(seen))), collapse = ", "), limit)
+        paste(format_percent(nulls, length(seen)), "NA")
+      cut_to(paste(c(head, share, if (length(values)) describe_values(values, length(seen))), collapse = ", "), limit)
     }, "")
     more <- length(value) - length(shown)
     each <- vapply(utils::head(seq_len(rows), first_rows), function(row) {
@@ -123,24 +124,24 @@ local({
   }
 
   # Add the shape and the columns of a table to its description `about`. `rows` says whether the first rows are added.
-  table_of <- function(about, value, rows) {
+  add_table <- function(about, value, rows) {
     about$shape <- I(dim(value))
     shown <- utils::head(seq_along(value), max_columns)
     about$columns <- lapply(shown, function(i) list(name = names(value)[[i]], dtype = class(value[[i]])[[1]]))
     if (rows) {
       first <- as.data.frame(utils::head(value, sample_rows))[shown]
-      about$sample <- cut_to(printed(print(first)), sample_chars)
+      about$sample <- cut_to(capture_print(print(first)), sample_chars)
     }
     about
   }
 
   # The types of variables that have no other description. Reading a variable may run code of the user: that of a
   # promise (`delayedAssign`). So this has a time limit. A variable that cannot be read in time has the type "unknown".
-  types_of <- function(names) {
+  list_types <- function(names) {
     types <- rep("unknown", length(names))
     until <- proc.time()[["elapsed"]] + total_s
     i <- 0
-    while (i < length(names) && proc.time()[["elapsed"]] < until) limited(function() while (i < length(names)) {
+    while (i < length(names) && proc.time()[["elapsed"]] < until) run_limited(function() while (i < length(names)) {
       i <<- i + 1
       types[[i]] <<- if (bindingIsActive(as.name(names[[i]]), globalenv())) "active binding"
         else class(get(names[[i]], envir = globalenv()))[[1]]
@@ -148,9 +149,9 @@ local({
     types
   }
 
-  # `much` says how much is described besides the type. 1: shape and preview. 2: also the rows of tables. 3: also the
+  # `detail` says how much is described besides the type. 1: shape and preview. 2: also the rows of tables. 3: also the
   # memory and more of the value.
-  described <- function(name, much) {
+  describe_variable <- function(name, detail) {
     if (bindingIsActive(as.name(name), globalenv())) return(list(name = name, type = "active binding"))
     about <- list(name = name)
     slow <- function(error) {
@@ -159,29 +160,29 @@ local({
       about
     }
     value <- NULL
-    about <- limited(function() {
+    about <- run_limited(function() {
       value <<- get(name, envir = globalenv())
       about$type <<- class(value)[[1]]
-      if (much == 3) about$memory <<- as.numeric(utils::object.size(value))
+      if (detail == 3) about$memory <<- as.numeric(utils::object.size(value))
       if (has_users_method(value)) {
-        about$preview <<- paste0("(not shown, its class is the user's own: ", bare(value), ")")
+        about$preview <<- paste0("(not shown, its class is the user's own: ", describe_basic_type(value), ")")
         return(about)
       }
       if (is.data.frame(value)) {
-        about <<- table_of(about, value, much >= 2)
+        about <<- add_table(about, value, detail >= 2)
         return(about)
       }
       if (!is.null(dim(value))) about$shape <<- I(dim(value))
       else if (is.vector(value) || is.factor(value)) about$length <<- length(value)
       if (is.atomic(value)) about$dtype <<- typeof(value)
-      most <- if (much == 3) sample_chars else preview_chars
-      text <- if (is.function(value)) cut_to(signature_of(value), most) else glance(value, most)
+      most <- if (detail == 3) sample_chars else preview_chars
+      text <- if (is.function(value)) cut_to(format_signature(value), most) else make_preview(value, most)
       if (nchar(text) > preview_chars) about$sample <<- text else about$preview <<- text
       about
     }, slow)
     # The profile has the first rows too. Without a profile, the sample stays.
-    if (much == 3 && length(about$columns) && !is.null(about$sample)) {
-      profile <- limited(function() profile_of(value), function(error) NULL, profile_s)
+    if (detail == 3 && length(about$columns) && !is.null(about$sample)) {
+      profile <- run_limited(function() make_profile(value), function(error) NULL, profile_s)
       if (!is.null(profile)) { about$profile <- profile; about$sample <- NULL }
     }
     about
@@ -199,42 +200,44 @@ local({
     found <- list()
     for (name in utils::head(listed, max_shown)) {
       if (proc.time()[["elapsed"]] > until) break
-      much <- if (length(names)) 3 else if (length(found) < max_sampled) 2 else 1
-      found <- c(found, list(described(name, much)))
+      detail <- if (length(names)) 3 else if (length(found) < max_sampled) 2 else 1
+      found <- c(found, list(describe_variable(name, detail)))
     }
     rest <- utils::tail(listed, length(listed) - length(found))
     # The types are returned as two columns. A thousand lists would take a tenth of a second to write.
     list(
-      variables = found, types = list(name = I(rest), type = I(types_of(rest))),
+      variables = found, types = list(name = I(rest), type = I(list_types(rest))),
       missing = I(as.character(setdiff(names, existing))), left_out = length(existing) - length(listed))
   }
 
   # The help page of a name as text; empty when there is none.
-  help_of <- function(name, package) tryCatch({
+  find_help <- function(name, package) tryCatch({
     found <- if (length(package)) utils::help((name), (package)) else utils::help((name))
     if (!length(found)) "" else
-      printed(tools::Rd2txt(utils:::.getHelpFile(found[[1]]), options = list(underline_titles = FALSE)))
+      capture_print(tools::Rd2txt(utils:::.getHelpFile(found[[1]]), options = list(underline_titles = FALSE)))
   }, error = function(error) "")
 
   # What R knows about a name such as `mean` or `dplyr::filter`.
-  inspected <- function(name) {
+  inspect_name <- function(name) {
     parts <- regmatches(name, regexec("^(?:([A-Za-z0-9.]+):::?)?([^:]+)$", name, perl = TRUE))[[1]]
     package <- if (length(parts) && nzchar(parts[[2]])) parts[[2]]
     bare_name <- if (length(parts)) parts[[3]] else name
     value <- tryCatch(
       if (length(package)) getExportedValue(package, bare_name) else get(bare_name, envir = globalenv()),
       error = function(error) NULL)
-    help <- help_of(bare_name, package)
-    signature <- if (is.function(value)) sub("^function", bare_name, signature_of(value)) else ""
+    help <- find_help(bare_name, package)
+    signature <- if (is.function(value)) sub("^function", bare_name, format_signature(value)) else ""
     own <- is.function(value) && !nzchar(help) && !is.primitive(value)
     about <- if (is.null(value) || is.function(value)) "" else if (has_users_method(value)) class(value)[[1]] else
-      limited(function() glance(value, sample_chars), function(error) class(value)[[1]])
-    source <- if (own) paste0("Source:\n", printed(print(value, useSource = TRUE))) else ""
+      run_limited(function() make_preview(value, sample_chars), function(error) class(value)[[1]])
+    source <- if (own) paste0("Source:\n", capture_print(print(value, useSource = TRUE))) else ""
     text <- paste(Filter(nzchar, c(signature, about, cut_to(help, max_help), source)), collapse = "\n\n")
     list(found = nzchar(text), text = text)
   }
 
   # Prints a result as JSON.
-  answer <- function(value) cat(jsonlite::toJSON(value, auto_unbox = TRUE, digits = NA))
-  list(variables = function(names) answer(variables(names)), inspect = function(name) answer(inspected(name)))
+  print_json <- function(value) cat(jsonlite::toJSON(value, auto_unbox = TRUE, digits = NA))
+  # What languages.py calls.
+  list(
+    variables = function(names) print_json(variables(names)), inspect = function(name) print_json(inspect_name(name)))
 })

@@ -34,46 +34,49 @@ let
 
     # Whether Julia itself defines a type. A type is safe if Julia defines it and all its parameters: showing a value of
     # such a type runs no code of the user.
-    is_builtin(type) = any(within -> parentmodule(type) === within, (Base, Core)) || parentmodule(type) === parentmodule(Dict)
-    is_safe(type::Type) = type isa DataType && is_builtin(type) && isconcretetype(type) && all(is_safe_part, type.parameters)
+    is_builtin(type) = any(within -> parentmodule(type) === within, (Base, Core)) ||
+        parentmodule(type) === parentmodule(Dict)
+    is_safe(type::Type) = type isa DataType && is_builtin(type) && isconcretetype(type) &&
+        all(is_safe_part, type.parameters)
     is_safe_part(parameter) = parameter isa Type ? is_safe(parameter) : true
 
     is_table(value) = nameof(typeof(value)) === :DataFrame && nameof(parentmodule(typeof(value))) === :DataFrames
 
     # A value as Julia shows it, in at most so many rows of 100 characters.
-    shown(value, rows) = sprint(show, MIME("text/plain"), value; context=(:limit => true, :displaysize => (rows, 100)))
+    show_as_text(value, rows) =
+        sprint(show, MIME("text/plain"), value; context=(:limit => true, :displaysize => (rows, 100)))
 
     # Add the shape and the columns of a table to its description `about`. `rows` says whether the first rows are added.
-    function table_of(about, value, rows)
+    function add_table(about, value, rows)
         columns = first(names(value), max_columns)
         about["shape"] = collect(size(value))
         about["columns"] = [Dict("name" => one, "dtype" => string(eltype(value[!, one]))) for one in columns]
         if rows
-            about["sample"] = cut_to(shown(first(value, sample_rows), sample_rows + 10), sample_chars)
+            about["sample"] = cut_to(show_as_text(first(value, sample_rows), sample_rows + 10), sample_chars)
         end
     end
 
-    # `much` says how much is described. 0: only the type. 1: also shape and preview. 2: also the rows of tables. 3: also
-    # the memory and more of the value.
-    function described(name, value, much)
+    # `detail` says how much is described. 0: only the type. 1: also shape and preview. 2: also the rows of tables.
+    # 3: also the memory and more of the value.
+    function describe_variable(name, value, detail)
         about = Dict{String,Any}("name" => String(name), "type" => string(typeof(value)))
-        much == 0 && return about
+        detail == 0 && return about
         try
             if is_table(value)
-                table_of(about, value, much >= 2)
+                add_table(about, value, detail >= 2)
             elseif is_safe(typeof(value)) || value isa Function
                 if value isa AbstractArray
                     about["shape"], about["dtype"] = collect(size(value)), string(eltype(value))
                 elseif value isa Union{AbstractString,AbstractDict,AbstractSet,Tuple}
                     about["length"] = length(value)
                 end
-                text = shown(value isa AbstractString ? first(value, sample_chars) : value, much == 3 ? 24 : 6)
-                if much == 3 && length(text) > preview_chars
+                text = show_as_text(value isa AbstractString ? first(value, sample_chars) : value, detail == 3 ? 24 : 6)
+                if detail == 3 && length(text) > preview_chars
                     about["sample"] = cut_to(text, sample_chars)
                 else
                     about["preview"] = cut_to(text, preview_chars)
                 end
-                if much == 3 && is_safe(typeof(value))
+                if detail == 3 && is_safe(typeof(value))
                     about["memory"] = Base.summarysize(value)
                 end
             end
@@ -84,18 +87,18 @@ let
     end
 
     # Whether the user made the variable with this name.
-    users_own(name) = isdefined(Main, name) && !startswith(String(name), "#") && !startswith(String(name), "_") &&
+    is_users_own(name) = isdefined(Main, name) && !startswith(String(name), "#") && !startswith(String(name), "_") &&
         name ∉ (:ans, :In, :Out, :Base, :Core, :Main, :eval, :include) && !(getglobal(Main, name) isa Module)
 
-    function variables(asked)
-        wanted = isempty(asked) ? filter(users_own, names(Main; all=true)) : Symbol.(asked)
+    function variables(requested)
+        wanted = isempty(requested) ? filter(is_users_own, names(Main; all=true)) : Symbol.(requested)
         existing = filter(name -> isdefined(Main, name), wanted)
         listed = first(existing, max_variables)
         until = time() + total_s
         found = map(enumerate(listed)) do (place, name)
             late = time() > until || place > max_shown
-            much = late ? 0 : !isempty(asked) ? 3 : place <= max_sampled ? 2 : 1
-            described(name, getglobal(Main, name), much)
+            detail = late ? 0 : !isempty(requested) ? 3 : place <= max_sampled ? 2 : 1
+            describe_variable(name, getglobal(Main, name), detail)
         end
         missing_names = [String(name) for name in wanted if name ∉ existing]
         Dict("variables" => found, "missing" => missing_names, "left_out" => length(existing) - length(listed))

@@ -121,8 +121,8 @@ def require_extra(extra: str, package: str, vendor: str) -> None:
 
 
 def check_own_address(settings: ProviderConfig, vendor: str) -> None:
-    """Check that the credentials of the machine may be sent to the address of these settings: a project must not be
-    able to get them. Raises: ProviderError."""
+    """Check that the credentials of the machine may be sent to the address of these settings. If a file of a project
+    has set the address, they may not, because a project must not be able to get them. Raises: ProviderError."""
     if settings.foreign_address and not settings.read_key():
         raise ProviderError(_FOREIGN.format(vendor=vendor), kind=failures.classify_status(401)[0])
 
