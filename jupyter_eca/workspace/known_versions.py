@@ -62,6 +62,7 @@ class _Part:
     """Some lines of one version of a file."""
 
     key: VersionKey
+    """The key of the file."""
     digest: bytes
     """The digest of the whole file."""
     lines: range

@@ -366,6 +366,7 @@ class RanInput:
     count: int
     """Its execution count."""
     source: str
+    """The code that ran."""
     error: str = ""
     """The error that it ended with, in one line; empty for none, and if that is not known."""
 
@@ -407,6 +408,7 @@ class OutputPart:
     """A part of a stored output. Positions count bytes of UTF-8."""
 
     text: str
+    """The text of the part."""
     offset: int
     """Where the part begins."""
     end: int
@@ -516,6 +518,7 @@ class JobEnding:
     """How a job ended by itself. It is not used for a job that was killed."""
 
     failed: bool = False
+    """Whether the work of the job ended with an error."""
     note: str = ""
     """The last error, for the user."""
 
@@ -682,6 +685,7 @@ class Workspace:
     """The files, kernels and notebooks that a host works on."""
 
     files: Files
+    """The folders that the assistant may see."""
     kernel: Kernel | None = None
     """The kernel for chats that were not started from a notebook cell; None where there is no such kernel."""
     notebooks: Notebooks | None = None

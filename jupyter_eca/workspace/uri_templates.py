@@ -58,6 +58,7 @@ class ResourceTemplate:
     name: str
     """The name of the template, for the user."""
     description: str = ""
+    """What the resources are, for the user."""
     mime_type: str = ""
     """The MIME type of all resources of the template; empty if they differ, or it is unknown."""
     _parts: tuple[str, ...] = field(init=False)
@@ -103,6 +104,6 @@ class ResourceTemplate:
 
 
 def list_missing_variables(uri: str) -> tuple[str, ...]:
-    """Return the variables that still stand in an address, because they have no value yet: `day` for
+    """Return the variables that an address still contains, because they have no value yet: `day` for
     `file:///logs/{day}`."""
     return tuple(_EXPRESSION.findall(uri))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # What a token of the account must allow.
 _SCOPE: Final = "https://cognitiveservices.azure.com/.default"
 
+# The error for an account that cannot be used.
 _NO_CREDENTIALS: Final = (
     "There are no valid Azure credentials ({reason}). Sign in with `az login`, or set AZURE_API_KEY or "
     "`providers.{provider}.key`."

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
+# The name that people know.
 _LABEL: Final = "Amazon Bedrock"
 # Finds the region in the URL of an endpoint.
 _REGION: Final = re.compile(r"//bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
 
+# The errors that users read.
 _NO_REGION: Final = (
     "Amazon Bedrock needs a region. Set AWS_REGION and restart Jupyter or your editor, or set `providers.bedrock.url` "
     "to https://bedrock-runtime.REGION.amazonaws.com in ~/.config/eca/config.json."

@@ -45,6 +45,7 @@ class ListedModel:
     """A model of the gateway. What the gateway does not say is 0 or None."""
 
     name: str
+    """The name that the gateway gives to the model."""
     vendors_name: str = ""
     """The name of the model behind the gateway."""
     vendor: str = ""
@@ -124,7 +125,7 @@ class GatewayModels:
 
 
 async def fetch_budget(url: str, key: str) -> str:
-    """Return what the budget of a key is and when it begins anew, as sentences; "" if the gateway does not say. A
+    """Return what the budget of a key is and when it is renewed, as sentences; "" if the gateway does not say. Only a
     gateway with a database knows it."""
     status, answer = await asyncio.to_thread(_get, f"{url}/key/info", key)
     match answer:

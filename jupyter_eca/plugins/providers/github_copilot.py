@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # The client id of GitHub's own Copilot plugin for editors. ECA sends it too: GitHub gives none to other programs.
 _CLIENT_ID: Final = "Iv1.b507a08c87ecfe98"
+# The name of a sign-in with a code in RFC 8628.
 _GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 
 # Seconds that GitHub has to answer a request.
@@ -43,6 +44,7 @@ _EARLY_SECONDS: Final = 120.0
 # What RFC 8628 adds to the interval when GitHub answers `slow_down`.
 _SLOWER_SECONDS: Final = 5.0
 
+# The errors that users read.
 _UNREACHABLE: Final = "GitHub cannot be reached at {url}. Check the network, VPN and proxy, then try again."
 _NO_CODE: Final = "GitHub gave no code to sign in with ({status})."
 # Errors of RFC 8628 in words.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.delta import Delta
     from jupyter_eca.engine.model.request import ModelRequest
 
+# The name that people know.
 _LABEL: Final = "JupyterHub"
 
 # The variables with an address, and for each the variable with the key that is sent there and to no other address.
@@ -44,6 +45,7 @@ _VARIABLES: Final = {"JUPYTER_ECA_GATEWAY_URL": "JUPYTERHUB_API_TOKEN", "LITELLM
 # The fields of a request to the Responses API that only OpenAI's own servers know.
 _ONLY_OPENAI: Final = ("prompt_cache_key", "store", "include")
 
+# The errors that users read.
 _SERVER_REFUSED: Final = (
     "{url} does not accept the token of your server. On the Hub, stop your server and start it again. If that does "
     "not help, tell the administrator."

@@ -36,6 +36,7 @@ TAGS_SECONDS = 0.3
 # Ollama sends nothing while it loads a model and reads a long prompt. Without a GPU this takes minutes.
 _MESSAGES_PROVIDER = AnthropicProvider(name="ollama", time_limits=TimeLimits(idle_seconds=600.0), priced_as="")
 
+# The errors that users read.
 _TOO_OLD = "Ollama at {url} is too old for chats with tools. Upgrade it to 0.14 or newer: https://ollama.com/download"
 _NOT_PULLED = "Ollama has no model {model!r}. Get it with `ollama pull {model}`, then ask again."
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.base import Preset
 
+# The servers on this machine that are recognized by their answers.
 _KNOWN_SERVERS: Final = KnownServers()
 
 # The time limits of a check of a key: one for the connection, one for the answer.
@@ -59,6 +60,7 @@ _CHECK_LIMITS = TimeLimits(CHECK_SECONDS, CHECK_SECONDS)
 # A version in a URL. If a URL has one, no other version is added.
 _VERSION = re.compile(r"/v\d")
 
+# The error for a provider without a URL.
 _NO_URL = "There is no address for {provider}. Set `providers.{provider}.url` in ~/.config/eca/config.json."
 
 

@@ -83,11 +83,13 @@ CHAT: Final = {
     "llamacpp": _make_preset("llama.cpp", "http://127.0.0.1:8080/v1", requires_auth=False, free=True, owner="llamacpp"),
 }
 
+# The provider of the plug `azure`. Its URL is that of the user's own resource.
 AZURE: Final = {"azure": _make_preset("Azure", None, completion_url_relative_path="/openai/v1/responses")}
 
 # The headers of ECA: GitHub asks which editor signs in, and Copilot asks for each request which of GitHub's own clients
 # sends it. Copilot knows no id for other clients.
 COPILOT_EDITOR: Final = {"Editor-Version": f"jupyter-eca/{__version__}", "Editor-Plugin-Version": "jupyter-eca/*"}
+# The headers of each request to Copilot.
 _COPILOT_REQUEST: Final = {
     **COPILOT_EDITOR,
     "Copilot-Integration-Id": "vscode-chat",
@@ -95,6 +97,7 @@ _COPILOT_REQUEST: Final = {
     "OpenAI-Intent": "conversation-panel",
 }
 
+# The provider of the plug `github_copilot`.
 COPILOT: Final = {
     "github-copilot": _make_preset(
         "GitHub Copilot",

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest
     from jupyter_eca.plugins.providers.connection.failures import RequestTarget
 
+# The name that people know.
 _LABEL: Final = "Google Vertex AI"
 # What the credentials must allow.
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 
+# The errors that users read.
 _NO_CREDENTIALS: Final = (
     "There are no valid Google credentials for Google Vertex AI ({reason}). "
     "Run `gcloud auth application-default login`."

@@ -318,6 +318,7 @@ class NativeTool:
     arguments: type[BaseModel]
     """The model of its arguments, which checks them."""
     function: ToolFunction
+    """The function that runs a call."""
     only_reads: bool
     needs: frozenset[Need]
     agents: frozenset[str]

@@ -186,7 +186,7 @@ async def wait_or_detach(
             if job is not None:
                 is_job = True
                 return job
-            # The work could not become a job. What asked for that is reset, and the call waits again.
+            # The work could not become a job. The events that requested it are reset, and the call waits again.
             context.moved_to_background.clear()
             context.steered.clear()
     except asyncio.CancelledError:

@@ -40,6 +40,7 @@ class LinterResult:
     code: int
     """The exit code."""
     output: str
+    """What it wrote to stdout."""
     errors: str
     """What it wrote to stderr."""
 

@@ -1,5 +1,5 @@
 """Builds and parses the locations of diagnostics. The URI `jupyter:<path>#<cell id>` names a cell. A URI without the
-part behind `#` names a whole notebook or file.
+part after `#` names a whole notebook or file.
 
 The path is one of Jupyter's contents API, as in the methods `notebook/*`, because a browser page knows no other path.
 Lines and characters count from 0. The module must not know the sources of diagnostics: `collect.py` beside it does.
@@ -16,6 +16,7 @@ from jupyter_eca.protocol.editor import EditorDiagnostic, Severity
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookCell
 
+# The scheme of our URIs.
 SCHEME: Final = "jupyter"
 
 

@@ -30,7 +30,7 @@ _FOREIGN_MAGICS: Final = frozenset({
 _CELL: Final = re.compile(r"\s*%%(\S*)(.*)")
 # A line in IPython's own syntax: `%matplotlib inline`, `!ls`, `?print`, `df.head?`.
 _LINE: Final = re.compile(r"(\s*)(?:[%!]|\?{1,2}\S|[\w.\[\]'\"*%]+\?{1,2}\s*$)")
-# `%time` or `%prun` with Python behind it: `%time x = load()`.
+# `%time` or `%prun` with Python after it: `%time x = load()`.
 _TIMED: Final = re.compile(r"(\s*)%(?:time|prun)\s+(?:-\S+\s+)*(\S.*)")
 # An assignment of a magic or a shell command: `files = !ls`.
 _ASSIGNED: Final = re.compile(r"(\s*[\w.,\s\[\]'\"()]+=\s*)[%!]")

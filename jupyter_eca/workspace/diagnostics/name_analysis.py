@@ -22,6 +22,7 @@ KNOWN_NAMES: Final = frozenset(
     {*dir(builtins), "get_ipython", "display", "In", "Out", "exit", "quit", "__file__", "__name__"}
 )
 
+# The nodes of functions, whose bodies are scopes of their own.
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 

@@ -42,6 +42,7 @@ class AnalyzedCell:
     number: int
     """Its number in the notebook, from 1."""
     cell: NotebookCell
+    """The cell itself, with its source and its outputs."""
     names: CellNames
     """The names that it binds and reads; empty when it is not Python, or cannot be parsed."""
     is_opaque: bool

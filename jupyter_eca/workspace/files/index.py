@@ -46,6 +46,7 @@ class IndexEntry(NamedTuple):
     path: str
     """The absolute path."""
     is_directory: bool
+    """Whether it is a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class _Root:
     """A root folder as it was last read."""
 
     folder: Path
+    """Its resolved path."""
     names: list[str]
     """All files in it, as `list_files` returned them."""
     file_index: NameIndex

@@ -55,6 +55,7 @@ async def list_files(folder: Path, report_early: Callable[[list[str]], None] | N
     """
 
     def report(output: bytes) -> None:
+        """Report the first names in the output that has come so far."""
         if report_early is not None:
             report_early(_split_names(output)[:_MAX_EARLY])
 

@@ -137,4 +137,5 @@ def _run(pending: _PendingRead) -> None:
         pending.result.set_result(found)
 
 
+# The threads of this process.
 _READERS: Final = _Readers()

@@ -115,6 +115,6 @@ def _diff(path: str, before: list[str], after: list[str]) -> Iterator[str]:
         )
 
 
-def _move_line_number(position: str, by: int) -> str:
-    """Move a line number in the header of a diff: `-3` by 10 -> `-13`."""
-    return f"{position[0]}{int(position[1:]) + by}"
+def _move_line_number(position: str, line_count: int) -> str:
+    """Return a line number in the header of a diff, moved down by some lines: `-3` by 10 -> `-13`."""
+    return f"{position[0]}{int(position[1:]) + line_count}"

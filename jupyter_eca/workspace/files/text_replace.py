@@ -24,6 +24,7 @@ class TextReplacement:
     """A text after a replacement."""
 
     text: str
+    """The whole text, with the line ends that it had."""
     count: int
     """How many passages were replaced."""
     exact: bool = True

@@ -63,6 +63,7 @@ class ShellProcess:
     exited: asyncio.Event
     """Set when the shell itself has exited. Processes that it started may still run."""
     _transport: asyncio.SubprocessTransport
+    """asyncio's connection to the process: its id, its exit code and its pipes."""
     _record: ProcessRecord
     """The record of the process on the disk. Its mark is in the environment of the process and of all processes that
     it starts, so that `kill` finds them. If our program is killed, the next start finds them by the record."""
@@ -73,8 +74,8 @@ class ShellProcess:
         return self._transport.get_returncode()
 
     async def kill(self, grace: float = 0.0) -> int:
-        """End the process and all processes that it started. With `grace`, they first get SIGTERM, and have so many
-        seconds to end before they are killed. Return how many processes had to be killed."""
+        """End the process and all processes that it started. If `grace` is not 0, they first get SIGTERM, and have
+        `grace` seconds to end before they are killed. Return how many processes had to be killed."""
         pid = self._transport.get_pid()
         if grace and not self.exited.is_set():
             await asyncio.to_thread(signal_processes, self._record.mark, pid, "terminate")

@@ -105,6 +105,7 @@ _STATUS = {"ok": RunStatus.OK, "error": RunStatus.ERROR}
 
 _FIRST_COMPLETED = asyncio.FIRST_COMPLETED
 
+# The error for the model when the process of the kernel has ended or was replaced.
 _KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 
 
@@ -145,6 +146,7 @@ class ClientKernel:
         outputs, tail, progress = OutputText(pictures=True), Tail(), _Progress()
 
         def on_message(message: dict[str, Any]) -> None:
+            """Add a message of the code to its outputs, and tell the observer when the code begins."""
             if observer is not None:
                 tail.add_message(message)
                 if not progress.started.is_set():
@@ -174,6 +176,7 @@ class ClientKernel:
         progress = _Progress()
 
         def note_and_pass_on(message: dict[str, Any]) -> None:
+            """Note that a message of the cell came, and pass it on. The first message means that the cell has begun."""
             if not progress.started.is_set():
                 self._running = (cell, monotonic())
             progress.note_message()
@@ -230,6 +233,7 @@ class ClientKernel:
             return Inspection.model_validate_json(await self._run_program(program))
 
         async def send() -> dict[str, Any]:
+            """Send Jupyter's inspect request, and return the reply."""
             return await self._client.inspect(name, cursor_pos=len(name), detail_level=1, reply=True, timeout=None)
 
         content = (await self._run_exclusively(send))["content"]
@@ -307,6 +311,7 @@ class ClientKernel:
         defaults = {"store_history": False, "allow_stdin": False, "stop_on_error": False, "timeout": None}
 
         async def send() -> dict[str, Any]:
+            """Send the execute request, and return the reply when the code has ended."""
             await self._wait_until_connected()
             if sent is not None:
                 sent.set()

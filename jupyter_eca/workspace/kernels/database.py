@@ -69,8 +69,9 @@ class _Entry(NamedTuple):
     """A table or a view."""
 
     schema: str
-    """The schema, or what stands before the name in SQL. The parts of a longer path are divided by a NUL."""
+    """The schema, or what comes before the name in SQL. The parts of a longer path are divided by a NUL."""
     name: str
+    """The name alone."""
     is_view: bool
     """Whether its rows are computed, as those of views and of virtual tables are. Such rows are not read."""
     label: str
@@ -459,6 +460,7 @@ class _Blob(NamedTuple):
     """Bytes that were not read."""
 
     size: int
+    """How many bytes there are."""
 
     def __str__(self) -> str:
         return f"<{self.size:,} bytes>"

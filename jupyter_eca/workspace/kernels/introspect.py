@@ -202,7 +202,7 @@ class _TimeLimit:
 
     def __exit__(self, *_: object) -> None:
         if self.is_available:
-            # None stands for a handler that was not set by Python code. It cannot be set again.
+            # `_before` is None if the handler was not set by Python code. Such a handler cannot be set again.
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
     def _raise_once(self, *_: object) -> None:
@@ -458,4 +458,5 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _is_int(value: object) -> bool:
+    """Return whether a value is an integer."""
     return isinstance(value, int)

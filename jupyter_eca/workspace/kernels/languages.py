@@ -27,7 +27,7 @@ def build_variables_program(language: str, names: tuple[str, ...]) -> str:
         case "r":
             return f"{_build_r_library()}$variables(c({', '.join(map(_quote_r, names))}))"
         case "julia":
-            # `ASKED` stands in `introspect.jl` for the names that are described.
+            # `introspect.jl` has the word `ASKED` in the place of the names that are described.
             return _load_program("jl").replace("ASKED", ", ".join(map(_quote_julia, names)))
         case _:
             raise ToolError(

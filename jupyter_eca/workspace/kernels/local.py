@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Seconds after which a new kernel must have answered. ipykernel needs one second, and ten on a busy machine.
 START_SECONDS = 60.0
 
+# The language of the kernel.
 _LANGUAGE = "python"
 
 

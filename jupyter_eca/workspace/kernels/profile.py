@@ -74,7 +74,9 @@ class _Column(NamedTuple):
     """The part of a column that was looked at."""
 
     name: str
+    """The name of the column; "" for a column that is not in a table."""
     dtype: str
+    """The type of its values, as the library names it."""
     size: int
     """The number of values that were looked at, with nulls."""
     values: list[Any]

@@ -102,7 +102,7 @@ def _apply_overwrites(text: str) -> str:
     if "\b" in text:
         text = "\n".join(map(_apply_backspaces, text.split("\n")))
     lines = text.replace("\r\n", "\n").split("\n")
-    # What stands before the last carriage return that has a text behind it is overwritten.
+    # A carriage return that is followed by text overwrites all text of the line before it.
     return "\n".join(line[line.rstrip("\r").rfind("\r") + 1 :] for line in lines)
 
 

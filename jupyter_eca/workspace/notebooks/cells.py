@@ -168,7 +168,8 @@ def _mark(cell: NbformatCell, change: InsertCell | EditCell) -> NbformatCell:
 
 
 def find_place(ids: Sequence[str], index: int, after: str | None) -> int:
-    """Return the index of a place: directly behind the cell `after`, at the top for "", or `index` for None.
+    """Return the index of a place: directly below the cell with the id `after`; 0 if `after` is ""; `index` if it is
+    None. `ids` are the ids of the other cells, in order.
 
     Raises: ToolError when the cell `after` is gone. No other place is guessed, because the user approved this one.
     """

@@ -98,7 +98,7 @@ def _find_parts(edit: EditCell) -> tuple[ChangePart, ...]:
 
 
 def _find_line_starts(lines: Sequence[str]) -> list[int]:
-    """Return the position of each line in the text, and at the end the position behind the last line break."""
+    """Return the position of each line in the text, and then the position that a further line would have."""
     return list(accumulate((len(line) + 1 for line in lines), initial=0))
 
 
@@ -135,7 +135,7 @@ def _keep_parts(
     edits = _join_edits(changes)
     for change in changes:
         if isinstance(change, EditCell) and not divided.isdisjoint({None, change.cell_id}):
-            # The first edit of the cell stands for all of them.
+            # All edits of the cell were joined to one, which takes the place of the first.
             edit = edits.pop(change.cell_id, None)
             own = [part for part in kept if isinstance(part, ChangePart) and part.cell_id in {None, change.cell_id}]
             if edit is not None and own:

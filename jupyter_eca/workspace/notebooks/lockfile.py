@@ -123,6 +123,7 @@ class _LockDocument(Model):
     about: str = _ABOUT
     """An explanation for people who read the file."""
     turns: tuple[LockedTurn, ...] = ()
+    """The recorded turns, in the order in which they were first recorded."""
 
 
 def compute_digest(text: str) -> str:
@@ -141,6 +142,7 @@ class LockFiles:
     """The lock file of a notebook, and the other lock files in its folder."""
 
     files: Files
+    """The folders of the workspace."""
     path: Path
     """The lock file that is written."""
     other_paths: tuple[Path, ...]

@@ -31,6 +31,7 @@ MAX_OUTPUT: Final = 4000
 # them are shown.
 _MAX_SEEN: Final = 200_000
 
+# The text of a notebook without cells.
 NO_CELLS: Final = "[a notebook with no cells]"
 
 # The names of output types in nbformat 3.

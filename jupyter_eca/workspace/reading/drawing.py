@@ -33,6 +33,7 @@ _LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {SVG: ("cairosvg",), PLOTLY: 
 # The seconds for one figure. An SVG takes half a second. For plotly a browser is started, which takes some seconds.
 LIMIT_SECONDS: Final = 20.0
 
+# The program that draws, which runs in a process of its own.
 _PROGRAM: Final = Path(__file__).with_name("draw_figure.py")
 
 

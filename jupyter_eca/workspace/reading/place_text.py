@@ -109,6 +109,7 @@ class Place:
     """Where the user is."""
 
     document: NotebookDocument
+    """The notebook."""
     history: KernelHistory | KernelCount | None
     """What has run in the kernel; None if that is not known."""
     cell: str = ""

@@ -12,8 +12,8 @@ from typing import Final
 MAX_LINES: Final = 2000
 MAX_CHARACTERS: Final = 50_000
 
-# The marks with the encodings that they stand for. UTF-32 comes before UTF-16, because its mark may begin with the mark
-# of UTF-16.
+# The byte order marks, each with the encoding that it means. UTF-32 comes before UTF-16, because its mark may begin
+# with the mark of UTF-16.
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

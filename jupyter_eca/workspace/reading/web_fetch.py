@@ -75,6 +75,7 @@ class NetworkAccess:
     """Returns why a URL must not be fetched, in a sentence; "" if it may be."""
 
 
+# Allows all hosts of the public internet.
 PUBLIC: Final = NetworkAccess()
 
 

@@ -108,7 +108,7 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
 async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
     """Return the text for the model about a place. If it has the whole source of a cell, `surroundings.known` remembers
     that the model has read the cell."""
-    # What earlier prompts of the conversation have told the model about the notebook. It need not be told again.
+    # What the model knows about the notebook from earlier prompts of the conversation. It is not sent again.
     known = read_known_place(surroundings.history)
     if not known.has_outline(place.document.path):
         place = replace(place, modules=await _read_modules(surroundings, place.document))

@@ -60,6 +60,7 @@ _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 _IMAGE_REFUSAL_STATUSES = frozenset({400, 413, 415, 422})
 _MENTIONS_IMAGE = re.compile(r"\bimage|\bpdf\b|\bdocument\b|input_file", re.IGNORECASE)
 
+# A part of several messages.
 _OTHER_MODEL = "choose another model"
 
 # The message for each status. `{reason}` is the server's own message, with a colon before it, or empty.

@@ -40,6 +40,7 @@ DIRECT: dict[str, Any] = {"all://": None, "http://": None, "https://": None}
 # The headers that request an uncompressed stream. Compressed events arrive only when the compressor's buffer is full.
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
+# The errors that users read.
 _MISSING_KEY = (
     "There is no key for {api}. Set {variable} in the environment and restart Jupyter or your editor, "
     "or set `providers.{provider}.key` in ~/.config/eca/config.json."
@@ -84,6 +85,7 @@ class TimeLimits:
         )
 
 
+# The time limits of most providers.
 TIME_LIMITS = TimeLimits()
 
 

@@ -55,6 +55,7 @@ _OR_SET = ", or set `{variable}` in the environment"
 _AND_URL = " and `providers.{name}.url` in the configuration"
 _SIGNED_IN = "You are signed in to {label}."
 
+# The errors that users read, and the remarks about a key that was stored.
 _NO_PROVIDER = "There is no provider {name!r}. Known are {known}."
 _NO_KEY_WANTED = "{name} wants no key: there is nothing to sign in to."
 _NO_METHOD = "{name} has no way to sign in called {method!r}. There is {known}."
