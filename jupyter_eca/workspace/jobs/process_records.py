@@ -121,8 +121,8 @@ class ProcessRecord:
         self.abandon()
 
     def abandon(self) -> None:
-        """Release the lock and leave the file, as the operating system does when this program is killed. Tests call it
-        to make an orphan."""
+        """Release the lock and leave the file, as the operating system does when this program is killed. Besides
+        `close`, only tests call it, to make an orphan."""
         # Two threads may end a process at the same time. Each takes the descriptor before it closes it, so that only
         # one of them closes it.
         descriptor, self._descriptor = self._descriptor, -1
