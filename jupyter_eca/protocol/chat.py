@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from jupyter_eca.protocol.base import EMPTY_IS_DEFAULT, ChatId, Model
-from jupyter_eca.protocol.content import Content, Role
+from jupyter_eca.protocol.content import Content, FileChangeDetails, Role
 from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.event import Outcome, Person
 
@@ -112,6 +112,22 @@ class ChatToolCallApproveParams(Model):
     """With `session`, later calls of this tool in this chat are approved too."""
     left_out: tuple[int, ...] = ()
     """Not in ECA: the indexes of the parts of the change that are not approved, see `FileChangeDetails.parts`."""
+
+
+class ChatRemainingChangeParams(Model):
+    """Not in ECA: asks what a waiting tool call would change if the user left out some parts of its change."""
+
+    chat_id: ChatId
+    tool_call_id: str
+    left_out: tuple[int, ...]
+    """The indexes of the parts that are left out, see `FileChangeDetails.parts`."""
+
+
+class ChatRemainingChangeResult(Model):
+    """Not in ECA: what would be changed. An approval without the same parts makes exactly this change."""
+
+    details: FileChangeDetails | None = None
+    """Absent when nothing would remain, when the change does not have these parts, or when the call does not wait."""
 
 
 class ChatToolCallRejectParams(Model):

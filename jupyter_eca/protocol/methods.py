@@ -86,6 +86,7 @@ METHODS: Final = _index_by_name(
     Method("chat/promptSteer", CLIENT, chat.ChatPromptSteerParams),
     Method("chat/promptSteerRemove", CLIENT, chat.ChatPromptSteerRemoveParams),
     Method("chat/toolCallApprove", CLIENT, chat.ChatToolCallApproveParams),
+    Method("chat/remainingChange", CLIENT, chat.ChatRemainingChangeParams, chat.ChatRemainingChangeResult),
     Method("chat/toolCallReject", CLIENT, chat.ChatToolCallRejectParams),
     Method("chat/toolCallBackground", CLIENT, chat.ChatToolCallBackgroundParams, Done),
     Method("chat/toolOutput", CLIENT, chat.ChatToolOutputParams, chat.ChatToolOutputResult),

@@ -159,7 +159,7 @@ test('the other parts of a chat show no untranslated word', () => {
   const summary = { done: 1, inProgress: 0, pending: 0, total: 1 };
   const held = { folder: '1', digest: '1', summary: '1', settings: [] };
   const instructions = { path: '1', name: '1', text: '1', trusted: false };
-  const counts = { madeCount: 1, proposedCount: 1, shownNumber: undefined, busy: true };
+  const counts = { madeCount: 1, proposedCount: 1, leftOutCount: 1, shownNumber: undefined, busy: true };
   const views = [
     <Question question={question} onAnswer={nothing} />,
     <Plan details={{ type: 'task', tasks: [task], inProgressTaskIds: [], summary }} />,
@@ -304,7 +304,8 @@ test('the settings show no untranslated word', () => {
       provider={{ id: '1', configured: true, auth, login: { methods: [] }, models: ['1'] as never }}
       onSignIn={nothing}
       onSignOut={nothing}
-      onTry={() => Promise.resolve(undefined)}
+      trial={undefined}
+      onTry={nothing}
     >
       {false}
     </ProviderCard>

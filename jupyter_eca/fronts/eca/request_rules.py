@@ -29,6 +29,7 @@ READING: Final = BEFORE_INITIALIZE | {
     "chat/list",
     "chat/open",
     "chat/queryCommands",
+    "chat/remainingChange",
     "chat/selection",
     "chat/toolOutput",
     "config/defaults",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart, ModelRequest
+    from jupyter_eca.engine.tool_call import ToolCall
     from jupyter_eca.host.chat.choice_memory import ChoiceMemory
     from jupyter_eca.host.chat.dialogue import Dialogue
     from jupyter_eca.host.chat.live_chat import LiveChat
@@ -230,18 +231,27 @@ class Turns:
             self._subagents.share_approvals(chat)
         return counts
 
+    def find_remaining_change(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
+        """Return what a waiting call changes if these parts of its change are left out. Return None when nothing would
+        remain, when it does not have these parts, or when the call does not wait any more."""
+        waiting = self._find_waiting(chat, call)
+        details = waiting.details if waiting else None
+        return leave_out_parts(details, left_out) if isinstance(details, FileChangeDetails) else None
+
     def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
         """Return the change of a call without the parts that are left out. None if the call does not wait any more."""
-        live = self._chats.get_live(chat)
-        waiting = next((state for state in live.state.calls if state.id == call), None) if live else None
-        if waiting is None or waiting.status is not ToolCallStatus.WAITING:
+        if self._find_waiting(chat, call) is None:
             return None
-        narrowed = (
-            leave_out_parts(waiting.details, left_out) if isinstance(waiting.details, FileChangeDetails) else None
-        )
+        narrowed = self.find_remaining_change(chat, call, left_out)
         if narrowed is None:
             raise LocalError("The change was not approved, because it does not have the parts that were left out.")
         return narrowed
+
+    def _find_waiting(self, chat: str, call: str) -> ToolCall | None:
+        """Return the state of a call that waits for approval, None for any other call."""
+        live = self._chats.get_live(chat)
+        known = next((state for state in live.state.calls if state.id == call), None) if live else None
+        return known if known is not None and known.status is ToolCallStatus.WAITING else None
 
     def reject(self, chat: str, call: str, reason: str, by: Person | None = None) -> bool:
         """Reject a tool call. The model reads the `reason`. Return whether this answer counts: a second one, or one

@@ -132,6 +132,8 @@ export interface ToolBlock extends Keyed {
   readonly remembers?: readonly string[] | undefined;
   /** The indexes of the parts of its change that the user leaves out, if the call is approved. */
   readonly leftOut?: readonly number[];
+  /** What is left of the change without these parts; undefined until the server has computed it. */
+  readonly remaining?: FileChangeDetails | undefined;
   /** The summary (or else the tool's name) of another call, which must end before this call can run. */
   readonly waitsFor?: string;
 }
@@ -250,13 +252,21 @@ export function setProgress(blocks: Blocks, report: ChatToolCallProgressParams):
 
 /**
  * Return the blocks after the user has chosen the parts to leave out of the change of a waiting call. `id` is the id of
- * the call, and `leftOut` has the indexes of these parts.
+ * the call, and `leftOut` has the indexes of these parts. `remaining` is what is left of the change, if the server has
+ * computed it. It is ignored if the user has chosen other parts since then.
  */
-export function setLeftOut(blocks: Blocks, id: string, leftOut: readonly number[]): Blocks {
+export function setLeftOut(
+  blocks: Blocks,
+  id: string,
+  leftOut: readonly number[],
+  remaining?: FileChangeDetails
+): Blocks {
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === id);
   const before = blocks[index];
-  return before?.kind === 'tool' && before.status === 'waiting'
-    ? replaceBlock(blocks, index, { ...before, leftOut })
+  return before?.kind === 'tool' &&
+    before.status === 'waiting' &&
+    (remaining === undefined || before.leftOut === leftOut)
+    ? replaceBlock(blocks, index, { ...before, leftOut, remaining })
     : blocks;
 }
 

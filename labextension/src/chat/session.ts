@@ -504,10 +504,20 @@ export class Session implements ClientHandlers {
 
   /**
    * Choose the parts that are left out of the change of a waiting call when it is approved. `parts` are the indexes of
-   * these parts.
+   * these parts. The card shows what remains of the change as soon as the server has computed it.
    */
   leaveOut(toolCallId: string, parts: readonly number[], chatId = this.chat.id): void {
-    this.dispatch({ type: 'leftOut', chatId, id: toolCallId, parts });
+    const action = { type: 'leftOut' as const, chatId, id: toolCallId, parts };
+    this.dispatch(action);
+    if (parts.length > 0) {
+      // A server of an earlier version does not know the request. Then the card still shows all parts.
+      this.request('chat/remainingChange', { chatId, toolCallId, leftOut: parts }).then(
+        ({ details: remaining }) => {
+          this.dispatch({ ...action, remaining });
+        },
+        () => undefined
+      );
+    }
   }
 
   /** Reject a tool call. The model reads the reason, which may be empty. */

@@ -21,6 +21,7 @@ import {
   ChatSummary,
   ClientRights,
   ConfigUpdatedParams,
+  FileChangeDetails,
   Job,
   Person,
   ProviderStatus,
@@ -189,7 +190,13 @@ export type Action =
   /** The list of the assistant's changes in the chat was fetched: see `loadChanges`. */
   | { readonly type: 'changesFetched'; readonly chatId: ChatId; readonly changes: readonly Change[] }
   /** The user has chosen the parts to leave out of the change of a waiting call. */
-  | { readonly type: 'leftOut'; readonly chatId: ChatId; readonly id: string; readonly parts: readonly number[] }
+  | {
+      readonly type: 'leftOut';
+      readonly chatId: ChatId;
+      readonly id: string;
+      readonly parts: readonly number[];
+      readonly remaining?: FileChangeDetails | undefined;
+    }
   /** A message is shown to the user. */
   | { readonly type: 'message'; readonly message: Message }
   /** The user has closed the message with this key, or its time is over. */
@@ -292,7 +299,7 @@ export function reduce(state: State, action: Action): State {
       return changeTranscript(state, findParent(state, action.chatId), before =>
         changeChatOrSubagent(before, action.chatId, transcript => ({
           ...transcript,
-          blocks: setLeftOut(transcript.blocks, action.id, action.parts)
+          blocks: setLeftOut(transcript.blocks, action.id, action.parts, action.remaining)
         }))
       );
     case 'message':
@@ -446,7 +453,7 @@ function changeChatOrSubagent(
  * Return the id of the chat that contains the transcript of the chat `id`: the parent of a subagent's chat, otherwise
  * `id` itself.
  */
-function findParent(state: State, id: ChatId): ChatId {
+export function findParent(state: State, id: ChatId): ChatId {
   return Object.values(state.chats).find(({ subagents }) => subagents?.[id] !== undefined)?.id ?? id;
 }
 

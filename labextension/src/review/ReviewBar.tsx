@@ -16,8 +16,10 @@ import { IconButton } from '../view/common/Icon';
 export interface ReviewCounts {
   /** How many changes were made, and are neither kept nor undone. */
   readonly madeCount: number;
-  /** How many changes wait for approval. */
+  /** How many changes wait for approval, without those that the user leaves out. */
   readonly proposedCount: number;
+  /** How many changes the user leaves out of those that wait. */
+  readonly leftOutCount: number;
   /** The number of the change to which the user has gone last, from 1; undefined when there is none. */
   readonly shownNumber: number | undefined;
   /**
@@ -40,14 +42,15 @@ type Props = ReviewBarActions & { readonly counts: ReviewCounts; readonly trans:
 
 /** Draws the content of the bar. */
 export function ReviewBar({ counts, trans, goTo, keepAll, undoAll }: Props): React.ReactElement {
-  const { madeCount, proposedCount, shownNumber, busy } = counts;
+  const { madeCount, proposedCount, leftOutCount, shownNumber, busy } = counts;
   const busyHint = busy ? trans.__('You can decide about all changes when the answer has ended.') : undefined;
   const text =
     shownNumber !== undefined
-      ? trans.__('Change %1 of %2', shownNumber, madeCount + proposedCount)
+      ? trans.__('Change %1 of %2', shownNumber, madeCount + proposedCount + leftOutCount)
       : [
           ...(madeCount > 0 ? [trans._n('%1 change', '%1 changes', madeCount)] : []),
-          ...(proposedCount > 0 ? [trans._n('%1 proposed change', '%1 proposed changes', proposedCount)] : [])
+          ...(proposedCount > 0 ? [trans._n('%1 proposed change', '%1 proposed changes', proposedCount)] : []),
+          ...(leftOutCount > 0 ? [trans.__('%1 left out', leftOutCount)] : [])
         ].join(' · ');
   return (
     <>

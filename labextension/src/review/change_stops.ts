@@ -43,6 +43,15 @@ export function listStops(notes: readonly ShownNote[]): readonly Stop[] {
     );
 }
 
+/** Whether the user leaves the change of a stop out of a call that waits. */
+export function isStopLeftOut({ note: { owner }, hunkId }: Stop): boolean {
+  if (owner.kind !== 'call') {
+    return false;
+  }
+  const part = hunkId === undefined ? owner.movePart : owner.parts && hunkId;
+  return part !== undefined && owner.leftOut.includes(part);
+}
+
 /** Return whether two stops are at the same change, even if its cell has moved. */
 export function isSameStop(left: Stop, right: Stop): boolean {
   return left.note.key === right.note.key && left.hunkId === right.hunkId;

@@ -17,7 +17,7 @@ import type { Note } from './notes';
 import type { ReviewBarActions, ReviewCounts } from './ReviewBar';
 import { ReviewBarWidget } from './ReviewBarWidget';
 import { MarkedCell, ScrollMap } from './scroll_map';
-import { findStop, isSameStop, listStops, Position, Stop } from './change_stops';
+import { findStop, isSameStop, isStopLeftOut, listStops, Position, Stop } from './change_stops';
 import { isSourceHidden } from '../notebook/unfold_cell';
 
 /** For this number of frames, a change to which the user has gone gets the focus back if Lab takes it away. */
@@ -145,9 +145,10 @@ export class NotebookOverview {
   private countChanges(): ReviewCounts {
     const { stops, lastShown, busy } = this;
     const madeCount = stops.filter(({ note }) => note.owner.kind === 'changes').length;
+    const leftOutCount = stops.filter(isStopLeftOut).length;
     const shownIndex = lastShown === undefined ? -1 : stops.findIndex(stop => isSameStop(stop, lastShown.stop));
     const shownNumber = shownIndex < 0 ? undefined : shownIndex + 1;
-    return { madeCount, proposedCount: stops.length - madeCount, shownNumber, busy };
+    return { madeCount, proposedCount: stops.length - madeCount - leftOutCount, leftOutCount, shownNumber, busy };
   }
 }
 

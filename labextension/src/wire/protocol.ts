@@ -787,6 +787,20 @@ export interface ChatRateAnswerParams {
   readonly rating?: AnswerRating;
 }
 
+/** Not in ECA: asks what a waiting tool call would change if the user left out some parts of its change. */
+export interface ChatRemainingChangeParams {
+  readonly chatId: ChatId;
+  readonly toolCallId: string;
+  /** The indexes of the parts that are left out, see `FileChangeDetails.parts`. */
+  readonly leftOut: readonly number[];
+}
+
+/** Not in ECA: what would be changed. An approval without the same parts makes exactly this change. */
+export interface ChatRemainingChangeResult {
+  /** Absent when nothing would remain, when the change does not have these parts, or when the call does not wait. */
+  readonly details?: FileChangeDetails;
+}
+
 /** Remove the mark at a message. */
 export interface ChatRemoveFlagParams {
   readonly chatId: ChatId;
@@ -3014,6 +3028,7 @@ export interface ClientMethods {
   'chat/queryContext': { params: ChatQueryContextParams; result: ChatQueryContextResult };
   'chat/queryFiles': { params: ChatQueryFilesParams; result: ChatQueryFilesResult };
   'chat/rateAnswer': { params: ChatRateAnswerParams; result: Done };
+  'chat/remainingChange': { params: ChatRemainingChangeParams; result: ChatRemainingChangeResult };
   'chat/removeFlag': { params: ChatRemoveFlagParams; result: Done };
   'chat/restore': { params: ChatRestoreParams; result: Done };
   'chat/revert': { params: ChatReviewParams; result: ChatRevertResult };

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import type { Note } from '../../src/review/notes';
-import { findStop, listStops, Stop } from '../../src/review/change_stops';
+import { findStop, isStopLeftOut, listStops, Stop } from '../../src/review/change_stops';
 
 function note(key: string, isBelowAnchor = false): Note {
   const owner = { kind: 'changes' as const, chatId: 'c', changes: [], isSettled: false };
@@ -59,4 +59,21 @@ test('after a stop that was decided comes the one that has taken its place', () 
   expect(names(left)).toEqual(['edited5', 'moved', 'deleted']);
   expect(findStop(left, { lastShown, cellIndex: 1 }, 1)).toBe(1);
   expect(findStop(left, { lastShown, cellIndex: 1 }, -1)).toBe(0);
+});
+
+test('a hunk or a move that the user leaves out of a call is known as such, and nothing of another change', () => {
+  const call = { kind: 'call' as const, chatId: 'c', id: 't', changeCount: 2, runsCells: false, leftOut: [1, 2] };
+  const parts = [0, 1].map(index => ({ index, start: 0, end: 0, text: '' }));
+  const content = { key: 'k', anchorId: 'a', isBelowAnchor: false };
+  const edited: Note = { ...content, kind: 'edit', base: '', otherText: 'x', owner: { ...call, parts } };
+  const moved: Note = { ...content, kind: 'move', from: 1, to: 2, owner: { ...call, movePart: 2 } };
+  const inserted: Note = { ...content, kind: 'insert', owner: call };
+  const hunks = [0, 1].map(id => ({ id, from: id }));
+  const stops = listStops([
+    { note: edited, cellIndex: 0, hunks },
+    { note: moved, cellIndex: 1, hunks: undefined },
+    { note: inserted, cellIndex: 2, hunks: undefined },
+    { note: note('made'), cellIndex: 3, hunks: [{ id: 1, from: 0 }] }
+  ]);
+  expect(stops.map(isStopLeftOut)).toEqual([false, true, true, false, false]);
 });

@@ -10,7 +10,7 @@ import { createElement } from '../../src/view/common/element';
 const nothing = (): void => undefined;
 
 function shown(counts: Partial<ReviewCounts>): string {
-  const all = { madeCount: 0, proposedCount: 0, shownNumber: undefined, busy: false, ...counts };
+  const all = { madeCount: 0, proposedCount: 0, leftOutCount: 0, shownNumber: undefined, busy: false, ...counts };
   const view = (
     <ReviewBar counts={all} trans={nullTranslator.load('')} goTo={nothing} keepAll={nothing} undoAll={nothing} />
   );
@@ -21,6 +21,7 @@ test('the bar counts the changes, and names the one to which the user has gone',
   expect(shown({ madeCount: 1 })).toContain('>1 change<');
   expect(shown({ madeCount: 3, proposedCount: 1 })).toContain('>3 changes · 1 proposed change<');
   expect(shown({ madeCount: 3, proposedCount: 1, shownNumber: 2 })).toContain('>Change 2 of 4<');
+  expect(shown({ proposedCount: 1, leftOutCount: 2 })).toContain('>1 proposed change · 2 left out<');
 });
 
 test('proposed changes are approved one by one, where all of a call is shown', () => {

@@ -3,10 +3,12 @@ model reads what was left out."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_eca.protocol.chat import ChatRemainingChangeParams, ChatRemainingChangeResult
 from jupyter_eca.protocol.content import (
     ChangePart,
     FileChangeDetails,
@@ -85,6 +87,29 @@ async def test_the_parts_that_were_approved_are_made_in_all_cells(tmp_path: Path
         assert "Left out were:\n---\nin the cell [a]:\nc = 30\n---" in told
         # The model has written something else, so it reads the cells.
         assert FIRST.replace("a = 1", "a = 10") in told
+
+
+async def test_a_client_is_shown_what_would_remain_and_exactly_that_is_made(tmp_path: Path) -> None:
+    async with room(tmp_path, *CELLS) as there:
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def wait(one: ToolCallRunContent) -> None:
+            waiting.set_result(one.id)
+
+        turn = asyncio.create_task(there.ask([change()], wait))
+        id = await waiting
+
+        async def ask(*parts: int, call: str = id) -> FileChangeDetails | None:
+            params = ChatRemainingChangeParams(chat_id="chat", tool_call_id=call, left_out=parts)
+            return (await there.client.request("chat/remainingChange", params, ChatRemainingChangeResult)).details
+
+        remaining = await ask(C30)
+        assert remaining is not None
+        assert "c = 30" not in remaining.diff
+        assert [part for part in (await ask(7), await ask(C30, call="another"), await ask()) if part] == []
+        await there.client.decide("chat", id, without(C30))
+        assert find_running(await turn) == remaining
+        assert await ask(C30) is None
 
 
 async def test_a_cell_all_parts_of_which_were_left_out_stays_and_does_not_run(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ export function ToolDetails({ block, hasTranscript, onlyArguments = false }: Pro
 /** Shows the arguments in the clearest form: a change as a diff, a command as a command line, others as a list. */
 function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { trans } = useEnv();
-  const { details } = block;
+  const details = block.remaining ?? block.details;
   switch (details?.type) {
     case 'fileChange':
       return (
