@@ -1,5 +1,5 @@
 /**
- * Draws the buttons beside each block of code in an answer: copy, insert, run, replace.
+ * Draws a bar with buttons above each block of code in an answer: copy, insert, run, replace.
  *
  * This module knows no notebook: `CodeTools` (in `code_tool_types.ts`) has the functions that all buttons except *Copy*
  * call.
@@ -52,7 +52,7 @@ function addTools(block: HTMLElement, codeTools: CodeTools, trans: TranslationBu
   frame.replaceWith(wrapper);
   // Long lines can then be scrolled with the keyboard.
   frame.tabIndex = 0;
-  wrapper.append(frame, tools, failure);
+  wrapper.append(tools, frame, failure);
 }
 
 /** Create a button. `style/code_tools.css` draws its icon, by the name `icon`. */

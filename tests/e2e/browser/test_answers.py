@@ -47,7 +47,6 @@ def ask_in_cell(page: Page, lab: Lab) -> tuple[Notebook, Locator]:
         notebook.wait_until_run(n)
     cell = page.locator(".jp-Cell").nth(1)
     expect(cell.locator(".eca-Code")).to_have_count(1, timeout=SECONDS * 1000)
-    cell.locator(".eca-Code").hover()
     return notebook, cell
 
 
@@ -145,7 +144,6 @@ def test_code_of_an_answer_in_a_cell_is_run_and_replaces_the_question(page: Page
     notebook, cell = ask_in_cell(page, lab)
     cell.get_by_role("button", name="Run in a new cell below").click()
     notebook.wait_until_run(2)
-    cell.locator(".eca-Code").hover()
     cell.get_by_role("button", name="Replace the active cell").click()
     notebook.wait_until(f"{SOURCES}[1] === 'answer = 6 * 7'")
     notebook.execute("docmanager:save")

@@ -191,15 +191,12 @@ def test_code_goes_below_the_active_cell_and_one_step_takes_it_back(page: Page, 
     panel = Panel.show(page)
     panel.ask("code")
     panel.sees("That is all.")
-    panel.node.locator(".eca-Code").hover()
     panel.button("Insert below the active cell").click()
     assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
-    panel.node.locator(".eca-Code").hover()
     panel.button("Replace the active cell").click()
     assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
     notebook.execute("notebook:undo-cell-action")
     assert notebook.sources() == ["x = 1", "y = 2"]
-    panel.node.locator(".eca-Code").hover()
     panel.button("Run in a new cell below").click()
     notebook.wait_until_run(1)
     assert notebook.sources() == ["x = 1", "answer = 42", "y = 2"]
