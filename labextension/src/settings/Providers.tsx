@@ -27,6 +27,18 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
     });
   }, [session]);
   React.useEffect(() => void load(), [load]);
+  /** The trials of keys in this view, by the ids of the providers. */
+  const [trials, setTrials] = React.useState<Readonly<Record<string, Trial | undefined>>>({});
+  const setTrial = (provider: string, trial: Trial | undefined): void => {
+    setTrials(before => ({ ...before, [provider]: trial }));
+  };
+  /** Try the key of a provider, and show the result. */
+  const tryKey = async (provider: string): Promise<void> => {
+    setTrial(provider, 'busy');
+    const result = await session.requestOrShowError('providers/try', { provider });
+    setTrial(provider, result);
+    await load();
+  };
   const list = Object.values(providers);
   return (
     <>
@@ -41,19 +53,18 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
           <ProviderCard
             key={provider.id}
             provider={provider}
+            trial={trials[provider.id]}
             onSignIn={() => {
+              setTrial(provider.id, undefined);
               setOpenProviderId(provider.id);
             }}
             onSignOut={() => {
               // A sign-in that has ended is shown until it is closed. It would still say that the user is signed in.
               setOpenProviderId(openId => (openId === provider.id ? '' : openId));
+              setTrial(provider.id, undefined);
               void session.requestOrShowError('providers/logout', { provider: provider.id });
             }}
-            onTry={async () => {
-              const result = await session.requestOrShowError('providers/try', { provider: provider.id });
-              await load();
-              return result;
-            }}
+            onTry={() => void tryKey(provider.id)}
           >
             {openProviderId === provider.id && (
               <Login
@@ -61,7 +72,13 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
                 errors={messages.flatMap(({ type, text }) => (type === 'error' ? [text] : []))}
                 beginLogin={method => requestLogin(session, provider.id, method)}
                 sendInput={data => session.request('providers/loginInput', { provider: provider.id, data })}
-                onEnd={() => {
+                onSignedIn={hasRemark => {
+                  if (!hasRemark) {
+                    setOpenProviderId('');
+                  }
+                  void tryKey(provider.id);
+                }}
+                onClose={() => {
                   setOpenProviderId('');
                 }}
               />
@@ -78,26 +95,28 @@ function requestLogin(session: Session, provider: string, method: string | undef
   return session.request('providers/login', { provider, ...(method !== undefined && { method }) });
 }
 
+/** How the trial of a key has ended; `busy` until then. */
+type Trial = 'busy' | ProvidersTryResult;
+
 interface Props {
   readonly provider: ProviderStatus;
+  /** The trial of the key in this view; undefined when there was none. */
+  readonly trial: Trial | undefined;
   /** Opens the sign-in. */
   readonly onSignIn: () => void;
   /** Lets the server forget the key. */
   readonly onSignOut: () => void;
-  /** Tries the key with one small request. Returns undefined if the request to the server failed. */
-  readonly onTry: () => Promise<ProvidersTryResult | undefined>;
+  /** Tries the key with one small request. */
+  readonly onTry: () => void;
   /** The steps of the sign-in while it is open, otherwise `false`. */
   readonly children?: React.ReactNode;
 }
 
 /** Draws the card of one provider. It lists the first eight models. */
-export function ProviderCard({ provider, onSignIn, onSignOut, onTry, children }: Props): React.ReactElement {
+export function ProviderCard({ provider, trial, onSignIn, onSignOut, onTry, children }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { id, label, auth, login, models } = provider;
   const name = label ?? id;
-  /** Whether the key is being tried. */
-  const [isTrying, setTrying] = React.useState(false);
-  const [result, setResult] = React.useState<ProvidersTryResult>();
   const trialText = useTrialText(provider);
   return (
     <li className="eca-Card" aria-label={name}>
@@ -127,15 +146,8 @@ export function ProviderCard({ provider, onSignIn, onSignOut, onTry, children }:
             type="button"
             className="eca-Button"
             title={trans.__('Send one small request to a model of this provider. It costs a fraction of a cent')}
-            disabled={isTrying}
-            onClick={() => {
-              setTrying(true);
-              setResult(undefined);
-              void onTry().then(outcome => {
-                setTrying(false);
-                setResult(outcome);
-              });
-            }}
+            disabled={trial === 'busy'}
+            onClick={onTry}
           >
             {trans.__('Try the key')}
           </button>
@@ -145,16 +157,13 @@ export function ProviderCard({ provider, onSignIn, onSignOut, onTry, children }:
             type="button"
             className="eca-Button eca-mod-danger"
             title={trans.__('Forget the key or the sign-in')}
-            onClick={() => {
-              setResult(undefined);
-              onSignOut();
-            }}
+            onClick={onSignOut}
           >
             {trans.__('Sign out')}
           </button>
         )}
       </div>
-      <KeyOutcome busy={isTrying} result={result} />
+      <KeyOutcome busy={trial === 'busy'} result={trial === 'busy' ? undefined : trial} />
       {children}
     </li>
   );

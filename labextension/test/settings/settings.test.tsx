@@ -128,7 +128,8 @@ test('a provider shows where its key comes from, and only a key that was typed c
         provider={{ id: 'a', configured: true, auth, login, models: [] }}
         onSignIn={nothing}
         onSignOut={nothing}
-        onTry={() => Promise.resolve(undefined)}
+        trial={undefined}
+        onTry={nothing}
       >
         {false}
       </ProviderCard>
@@ -151,7 +152,8 @@ test('only a key that has worked is green, a refused one is red, and an untried 
         provider={{ id: 'a', configured: true, auth, models: [] }}
         onSignIn={nothing}
         onSignOut={nothing}
-        onTry={() => Promise.resolve(undefined)}
+        trial={undefined}
+        onTry={nothing}
       >
         {false}
       </ProviderCard>

@@ -192,9 +192,6 @@ function SignIn({ providers, isListLoaded, steps, errors, onSignedIn, onBack }: 
   const { trans } = useEnv();
   const [chosen, setChosen] = React.useState<string>();
   const provider = providers.length === 1 ? providers[0] : providers.find(({ id }) => id === chosen);
-  // `Login` also calls `onEnd` when the user cancels. So the newest status decides whether the sign-in has succeeded.
-  const isSignedIn = React.useRef(false);
-  isSignedIn.current = provider?.auth.source === 'login';
   if (provider !== undefined) {
     return (
       <Login
@@ -202,13 +199,10 @@ function SignIn({ providers, isListLoaded, steps, errors, onSignedIn, onBack }: 
         errors={errors}
         beginLogin={() => steps.signIn(provider.id)}
         sendInput={data => steps.sendInput(provider.id, data)}
-        onEnd={() => {
-          if (isSignedIn.current) {
-            onSignedIn(provider.id);
-          } else {
-            onBack();
-          }
+        onSignedIn={() => {
+          onSignedIn(provider.id);
         }}
+        onClose={onBack}
       />
     );
   }

@@ -21,12 +21,14 @@ interface Props {
   readonly sendInput: (data: Readonly<Record<string, string>>) => Promise<LoginStep>;
   /** All error messages of the server, the newest last. */
   readonly errors: readonly string[];
-  /** Called when the sign-in has ended, or the user closes this view. */
-  readonly onEnd: () => void;
+  /** Called once when the sign-in has succeeded. `hasRemark`: this view shows a sentence that the user should read. */
+  readonly onSignedIn: (hasRemark: boolean) => void;
+  /** Called when the user closes this view. */
+  readonly onClose: () => void;
 }
 
 /** Draws the sign-in, from its first step to its end. The sign-in begins as soon as this view is drawn. */
-export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props): React.ReactElement {
+export function Login({ provider, beginLogin, sendInput, errors, onSignedIn, onClose }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [step, setStep] = React.useState<LoginStep>();
   const [requestError, setRequestError] = React.useState('');
@@ -36,9 +38,17 @@ export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props)
     setRequestError('');
     setBusy(true);
     return next
-      .then(setStep, (error: unknown) => {
-        setRequestError(describeError(error, trans));
-      })
+      .then(
+        newStep => {
+          setStep(newStep);
+          if (newStep.action === 'done') {
+            onSignedIn(newStep.message !== undefined);
+          }
+        },
+        (error: unknown) => {
+          setRequestError(describeError(error, trans));
+        }
+      )
       .finally(() => {
         setBusy(false);
       });
@@ -53,9 +63,10 @@ export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props)
   const wasSignedIn = React.useRef(signedIn);
   React.useEffect(() => {
     if (isElsewhere && signedIn && !wasSignedIn.current) {
-      onEnd();
+      wasSignedIn.current = true;
+      onSignedIn(false);
     }
-  }, [isElsewhere, signedIn, onEnd]);
+  }, [isElsewhere, signedIn, onSignedIn]);
   // When the sign-in fails on the other page, the server sends an error message. It is repeated here, because the user
   // may not see the list of messages in the settings.
   const earlierErrorCount = React.useRef(errors.length);
@@ -80,7 +91,7 @@ export function Login({ provider, beginLogin, sendInput, errors, onEnd }: Props)
           <TextWithCode text={error} />
         </p>
       )}
-      <button type="button" className="eca-Link" onClick={onEnd}>
+      <button type="button" className="eca-Link" onClick={onClose}>
         {step?.action === 'done' ? trans.__('Close') : trans.__('Cancel')}
       </button>
     </div>
