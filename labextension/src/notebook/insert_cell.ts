@@ -5,10 +5,12 @@
  */
 
 import { ISessionContextDialogs } from '@jupyterlab/apputils';
+import { Cell } from '@jupyterlab/cells';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator } from '@jupyterlab/translation';
 
 import { LOAD_LINE } from './load_extension';
+import { isQuestion } from './question_cell';
 
 /** Finds this line in the source of a cell. */
 const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
@@ -16,8 +18,8 @@ const LOAD_PATTERN = /^[ \t]*%load_ext[ \t]+jupyter_eca\b/m;
 const QUESTION_SOURCE = '%%eca\n';
 
 /**
- * Insert a cell with `%%eca` below the active cell and put the cursor into it. If no cell of the notebook loads the
- * extension, insert and run one that does.
+ * Insert a cell with `%%eca` below the active cell and put the cursor into it. An empty active cell is used instead. If
+ * no cell of the notebook loads the extension, insert and run one that does, directly before the first question.
  */
 export async function insertQuestion(
   panel: NotebookPanel,
@@ -25,23 +27,35 @@ export async function insertQuestion(
   translator: ITranslator
 ): Promise<void> {
   const notebook = panel.content;
+  const isActiveEmpty = isEmptyCode(notebook.activeCell);
+  // The index of the cell with the question.
+  let place = notebook.activeCellIndex + Number(!isActiveEmpty);
   if (!notebook.widgets.some(cell => LOAD_PATTERN.test(cell.model.sharedModel.source))) {
-    const loadingCells = insertCell(notebook, findFirstCode(notebook), LOAD_LINE);
+    const loadingCells = insertCell(notebook, findFirstQuestion(notebook, place), LOAD_LINE);
+    place++;
     // Not awaited: the user can type while the kernel is still starting.
     void NotebookActions.runCells(notebook, loadingCells, panel.sessionContext, dialogs, translator);
   }
-  const below = notebook.activeCellIndex + 1;
-  insertCell(notebook, below, QUESTION_SOURCE);
-  await editCell(notebook, below);
+  if (isActiveEmpty) {
+    notebook.widgets[place]?.model.sharedModel.setSource(QUESTION_SOURCE);
+  } else {
+    insertCell(notebook, place, QUESTION_SOURCE);
+  }
+  await editCell(notebook, place);
+}
+
+/** Whether a cell is a code cell without a text. */
+function isEmptyCode(cell: Cell | null): boolean {
+  return cell?.model.type === 'code' && cell.model.sharedModel.source.trim() === '';
 }
 
 /**
- * Return the index of the first code cell or, if there is none, the place below the active cell. `%load_ext` comes
- * before all other code, so that it runs before every question when the notebook is run from its beginning.
+ * Return the index of the first question above `place`, or `place` itself if there is none. If `%load_ext` is inserted
+ * there, it runs before every question when the notebook is run from its beginning, and moves no other cells.
  */
-function findFirstCode(notebook: Notebook): number {
-  const index = notebook.widgets.findIndex(cell => cell.model.type === 'code');
-  return index < 0 ? notebook.activeCellIndex + 1 : index;
+function findFirstQuestion(notebook: Notebook, place: number): number {
+  const index = notebook.widgets.findIndex(cell => isQuestion(cell.model.sharedModel.source));
+  return index < 0 ? place : Math.min(index, place);
 }
 
 /**
