@@ -42,8 +42,10 @@ export class NotebookFollower {
   private readonly kept = new Set<string>();
   /** Resolves when the last call of `follow` is done. */
   private lastFollow = Promise.resolve();
-  /** The chat of somebody else that was opened last, so that it is opened once. */
+  /** The chat from elsewhere that was opened last, so that it is opened once. */
   private opening: ChatId | undefined;
+  /** The empty chats that were shown with notebooks without a chat. The user has not asked for them. */
+  private readonly emptyChats = new Set<ChatId>();
   /**
    * The old and the new paths of renamed notebooks, by the chats that began in them. The list of chats has the old path
    * until the list is fetched again. If the files belong to another program than the page's server, the server never
@@ -159,6 +161,9 @@ export class NotebookFollower {
       // The chat that is shown is the right one, or it is new and becomes the chat of the first notebook.
       void session.recallSelection();
     }
+    if (notebookChat === undefined) {
+      this.emptyChats.add(session.chat.id);
+    }
     this.storeNotebookChat();
   }
 
@@ -181,20 +186,27 @@ export class NotebookFollower {
       this.shownChat = id;
       this.storeNotebookChat();
     } else {
-      this.showChatOfOthers();
+      this.showChatFromElsewhere();
     }
   }
 
-  /** If somebody else asks about the active notebook, and the user has not begun anything here, show their chat. */
-  private showChatOfOthers(): void {
+  /**
+   * If a chat about the active notebook begins elsewhere, and the user has not begun anything here, show that chat. A
+   * cell may have begun it, or somebody else. If the user has opened an empty chat, the chat of a cell does not replace
+   * it.
+   */
+  private showChatFromElsewhere(): void {
     const { session, notebook } = this;
     const { chat } = session;
     const isFree = isUnused(chat) && this.drafts.get(chat.id).text === '';
     if (notebook !== undefined && notebook === this.findActiveNotebook() && !this.isPinned() && isFree) {
       const [other] = listChatsOfOthers(session.state, notebook);
-      if (other !== undefined && other.id !== this.opening) {
-        this.opening = other.id;
-        void session.openChat(other.id);
+      const id =
+        other?.id ??
+        (this.emptyChats.has(chat.id) ? findNewestChat(this.updatePaths(session.state.list), notebook) : undefined);
+      if (id !== undefined && id !== this.opening) {
+        this.opening = id;
+        void session.openChat(id);
       }
     }
   }

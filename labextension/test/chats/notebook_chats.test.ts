@@ -271,7 +271,6 @@ test('where nothing was begun, the chat in which somebody else asks about the no
   await page.session.connect();
   await page.goTo('a.ipynb');
   await page.letAsk('about b', 'b.ipynb', 'ben');
-  await page.letAsk('my own', 'a.ipynb', 'ada');
   expect(page.session.chat.id).toBe('new 0');
   await page.letAsk('about a', 'a.ipynb', 'ben');
   expect(page.session.chat.id).toBe('about a');
@@ -290,4 +289,25 @@ test('who has begun something is told of the chat in which somebody else asks, a
   expect(listOthers()).toEqual(['about a']);
   await page.session.openChat('about a');
   expect(listOthers()).toEqual([]);
+});
+
+test('a chat that a cell begins replaces the empty chat beside its notebook', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  expect(await page.goTo('a.ipynb')).toBe('new 0');
+  await page.letAsk('of cells', 'a.ipynb', 'ada');
+  expect(page.session.chat.id).toBe('of cells');
+});
+
+test('a chat that a cell begins replaces neither a draft nor a chat that the user has opened', async () => {
+  const page = new Page(createStorage());
+  await page.session.connect();
+  await page.goTo('a.ipynb');
+  page.drafts.set(page.session.chat.id, { text: 'Why', contexts: [] });
+  await page.letAsk('of cells', 'a.ipynb', 'ada');
+  expect(page.session.chat.id).toBe('new 0');
+  page.drafts.delete(page.session.chat.id);
+  page.session.startChat();
+  await page.letAsk('of more cells', 'a.ipynb', 'ada');
+  expect(page.session.chat.id).toBe('new 1');
 });
