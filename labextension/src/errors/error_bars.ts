@@ -109,7 +109,7 @@ export class ErrorBars {
     const section = findSettingsSection(kind);
     const buttons: Readonly<Record<Remedy, Button>> = {
       retry: this.createButton(cell, trans.__('Try again'), 'notebook:run-cell'),
-      signIn: this.createButton(cell, trans.__('Sign in'), 'eca:open-settings', { section }),
+      signIn: this.createButton(cell, trans.__('Sign in or paste a key'), 'eca:open-settings', { section }),
       model: failure.model.startsWith(OUTSIDE_AGENT_PREFIX)
         ? [trans.__('Choose another agent'), () => void this.chooseName(cell, ensureAgentOption)]
         : [trans.__('Choose another model'), () => void this.chooseName(cell, ensureModelOption)],

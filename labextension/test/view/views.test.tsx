@@ -674,7 +674,7 @@ test('a failure says in one sentence what happened, and offers what helps', () =
   const html = shown(view, { ...env, openSettings: nothing });
   expect(html).toContain('There is no valid key for far.');
   expect([...html.matchAll(/<button[^>]*>([^<]+)/g)].map(([, label]) => label)).toEqual([
-    'Sign in',
+    'Sign in or paste a key',
     'Choose another model',
     'Try again',
     'Show details'

@@ -49,7 +49,7 @@ def test_a_refused_key_is_a_red_card_that_leads_to_the_sign_in(page: Page, lab: 
     panel.button("Show details").click()
     expect(card(panel).get_by_text("refused the key")).to_be_visible()
     assert complaints(page, ".eca-Panel") == []
-    panel.button("Sign in").click()
+    panel.button("Sign in or paste a key").click()
     expect(page.get_by_role("tab", name="Providers and keys")).to_have_attribute("aria-selected", "true")
 
 
@@ -83,7 +83,7 @@ def test_a_cell_that_got_no_answer_has_the_buttons_that_help(page: Page, lab: La
     notebook.wait_for_output(1, "To set a key or to sign in, run `%eca /login`.")
     bar = page.locator(".jp-Cell").nth(1).locator(".eca-Help")
     expect(bar.get_by_role("button")).to_have_text(
-        ["Sign in", "Choose another model", "Try again"], timeout=SECONDS * 1000
+        ["Sign in or paste a key", "Choose another model", "Try again"], timeout=SECONDS * 1000
     )
     bar.get_by_role("button", name="Choose another model").click()
     notebook.wait_until(f"{SOURCE} === '%eca -m  secret'", 1)

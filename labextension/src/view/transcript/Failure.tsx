@@ -39,7 +39,7 @@ export function Failure({ block, onAskAgain, onChooseModel, onChooseAgent }: Pro
   const buttons: Readonly<Record<Remedy, readonly [label: string, act: (() => void) | undefined]>> = {
     retry: [trans.__('Try again'), onAskAgain],
     signIn: [
-      trans.__('Sign in'),
+      trans.__('Sign in or paste a key'),
       openSettings &&
         (() => {
           openSettings('providers');
