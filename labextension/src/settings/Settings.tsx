@@ -55,10 +55,12 @@ interface Props {
   readonly onChooseSection: (section: Section) => void;
   /** Opens a new chat with an agent. */
   readonly onTryAgent: (agent: string) => void;
+  /** Leads back to the chat; undefined where the chat is beside the settings. */
+  readonly onBack: (() => void) | undefined;
 }
 
 /** Draws the settings. The arrow keys go through the list of sections. */
-export function Settings({ session, section, onChooseSection, onTryAgent }: Props): React.ReactElement {
+export function Settings({ session, section, onChooseSection, onTryAgent, onBack }: Props): React.ReactElement {
   const { trans } = useEnv();
   const { connection, messages } = React.useSyncExternalStore(session.subscribe, () => session.state);
   const names: Readonly<Record<Section, string>> = {
@@ -111,6 +113,11 @@ export function Settings({ session, section, onChooseSection, onTryAgent }: Prop
         ))}
       </div>
       <div className="eca-Settings-body" role="tabpanel" id={id} aria-labelledby={`${id}-${section}`} tabIndex={0}>
+        {onBack && (
+          <button type="button" className="eca-Link" onClick={onBack}>
+            {trans.__('Back to the chat')}
+          </button>
+        )}
         <h1>{names[section]}</h1>
         <Messages session={session} messages={messages.filter(({ type }) => type !== 'info')} />
         {connection === 'open' ? (

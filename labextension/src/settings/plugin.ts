@@ -61,6 +61,7 @@ function activate(
     if (!widget.isAttached) {
       // A page of Jupyter Notebook shows one document, and takes no other one.
       app.shell.add(widget, 'right');
+      widget.content.offerWayBack();
     }
     return widget;
   };

@@ -19,6 +19,8 @@ import { isSection, Section, Settings } from './Settings';
 export class SettingsWidget extends ReactWidget {
   /** The section that is shown. */
   private section: Section = 'defaults';
+  /** Whether the settings are in the place of the chat, as in Jupyter Notebook. */
+  private isInPlaceOfChat = false;
   /** The environment of the views: that of the panel, with a function that opens the files of the settings. */
   private readonly env: Env;
 
@@ -37,6 +39,12 @@ export class SettingsWidget extends ReactWidget {
     }
   }
 
+  /** Show a button that leads back to the chat, because the settings are in its place. */
+  offerWayBack(): void {
+    this.isInPlaceOfChat = true;
+    this.update();
+  }
+
   protected override render(): React.ReactElement {
     return (
       <EnvProvider value={this.env}>
@@ -49,6 +57,14 @@ export class SettingsWidget extends ReactWidget {
           onTryAgent={agent => {
             this.panel.tryAgent(agent);
           }}
+          onBack={
+            this.isInPlaceOfChat
+              ? () => {
+                  this.panel.reveal();
+                  this.panel.focus();
+                }
+              : undefined
+          }
         />
       </EnvProvider>
     );
