@@ -85,7 +85,7 @@ OPEN: Final = """async ([name, text]) => {
 FIRST: Final = """async () => {
   const began = performance.now();
   void window.jupyterapp.commands.execute('eca:open-panel');
-  while (document.querySelector('.eca-Steps') === null) await new Promise(requestAnimationFrame);
+  while (document.querySelector('.eca-FirstRun') === null) await new Promise(requestAnimationFrame);
   await new Promise(requestAnimationFrame);
   return performance.now() - began;
 }"""

@@ -14,9 +14,8 @@ import * as React from 'react';
 
 import '../../style/panel.css';
 import '../../style/code_tools.css';
-import '../../style/code_colors.css';
 
-import { ApprovalRules } from '../chat/approval_rules';
+import { ApprovalRules, makeCallKey } from '../chat/approval_rules';
 import { CellRewriter } from '../inline/edit_cells';
 import { Drafts, startChat } from '../chat/drafts';
 import { createFlags, createRateAnswer } from '../chat/flags';
@@ -35,10 +34,13 @@ import { fetchWholeOutput } from '../chat/tool_output';
 import { HunkPainter } from '../review/hunk_painter';
 import type { PreferenceStore } from '../view/common/preferences';
 import { TabStorage } from '../chat/tab_storage';
+import { addCodeColors } from '../render/code_colors';
 import { createMarkdownRenderer } from '../render/markdown';
 import { ReviewController } from '../review/controller';
 import type { Link } from '../wire/rpc';
 import { Session } from '../chat/session';
+import { findParent } from '../chat/state';
+import { ChatId } from '../wire/protocol';
 import { App } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
 
@@ -83,7 +85,7 @@ export class AssistantPanel extends ReactWidget {
   /** Lab's document manager, with which files are opened and attached; undefined on a page without one. */
   readonly documentManager: IDocumentManager | undefined;
   /** Brings the panel to the front. */
-  private readonly reveal: () => void;
+  readonly reveal: () => void;
   /** Shows the chat of a notebook when the notebook becomes active, unless the user keeps one chat (`pinChat`). */
   private readonly follower: NotebookFollower;
   /** Disconnects the panel from the notebooks and the preferences. */
@@ -104,6 +106,7 @@ export class AssistantPanel extends ReactWidget {
   }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
+    addCodeColors();
     const trans = translator.load('jupyter_eca');
     this.preferences = preferences;
     this.documentManager = documentManager;
@@ -202,7 +205,7 @@ export class AssistantPanel extends ReactWidget {
       stopWatching();
     };
     const painter = new HunkPainter();
-    this.review = new ReviewController(this.session, tracker, notebooks, painter, storage, trans);
+    this.review = new ReviewController(this.session, tracker, notebooks, painter, storage, trans, this.showCall);
     this.rewriter = new CellRewriter(this.session, notebooks, painter, trans, () => this.connecting);
     this.node.addEventListener('click', this.openClickedPath);
     this.node.addEventListener('keydown', this.openClickedPath);
@@ -243,16 +246,21 @@ export class AssistantPanel extends ReactWidget {
 
   /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */
   focus(): void {
-    const focusBox = (): boolean => {
-      // The first text area may be that of the notebook's instructions, so the prompt box is found by its role.
-      const box = this.node.querySelector<HTMLElement>('textarea[role=combobox]');
-      box?.focus();
-      return box !== null;
+    // The first text area may be that of the notebook's instructions, so the prompt box is found by its role.
+    this.focusWhenDrawn('textarea[role=combobox]');
+  }
+
+  /** Focus the first element that a CSS selector matches, as soon as there is one. */
+  private focusWhenDrawn(selector: string): void {
+    const focusElement = (): boolean => {
+      const element = this.node.querySelector<HTMLElement>(selector);
+      element?.focus();
+      return element !== null;
     };
-    if (!focusBox()) {
+    if (!focusElement()) {
       // Tries again at each drawing of the panel.
       const drawn = new MutationObserver(() => {
-        if (focusBox()) {
+        if (focusElement()) {
           drawn.disconnect();
         }
       });
@@ -273,6 +281,15 @@ export class AssistantPanel extends ReactWidget {
       </EnvProvider>
     );
   }
+
+  /** Bring the panel to the front with the card of a waiting call, and focus the card's button that approves it. */
+  private readonly showCall = (chatId: ChatId, id: string): void => {
+    this.reveal();
+    const card = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Approval button`;
+    void this.session.openChat(findParent(this.session.state, chatId)).then(() => {
+      this.focusWhenDrawn(card);
+    });
+  };
 
   /** Open the file of a link that was clicked, or on which Enter was pressed. */
   private readonly openClickedPath = (event: Event): void => {

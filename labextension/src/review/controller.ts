@@ -82,14 +82,18 @@ export class ReviewController {
   /** Ends the subscription to the state of the session. */
   private readonly unsubscribe: () => void;
 
-  /** `painter` draws the hunks in the editors. `storage` remembers after a reload of the page which hunks were kept. */
+  /**
+   * `painter` draws the hunks in the editors. `storage` remembers after a reload of the page which hunks were kept.
+   * `showCall` brings the card of a waiting call to the front.
+   */
   constructor(
     private readonly session: Session,
     private readonly tracker: INotebookTracker,
     private readonly notebooks: LiveNotebooks,
     private readonly painter: HunkPainter,
     private readonly storage: TabStorage,
-    private readonly trans: TranslationBundle
+    private readonly trans: TranslationBundle,
+    private readonly showCall: (chatId: ChatId, id: string) => void
   ) {
     this.unsubscribe = session.subscribe(this.refreshLater);
     tracker.widgetAdded.connect(this.refreshLater);
@@ -466,10 +470,10 @@ export class ReviewController {
     const { trans } = this;
     if (changeCount > 1) {
       return runsCells
-        ? trans.__('%1. It is one of %2 changes, after which cells run: decide in the chat.', description, changeCount)
-        : trans.__('%1. It is one of %2 changes: decide in the chat.', description, changeCount);
+        ? trans.__('%1. It is one of %2 changes, after which cells run', description, changeCount)
+        : trans.__('%1. It is one of %2 changes', description, changeCount);
     }
-    return runsCells ? trans.__('%1, and run it: decide in the chat.', description) : description;
+    return runsCells ? trans.__('%1, and run it', description) : description;
   }
 
   /** Describe a change that waits for approval. */
@@ -515,8 +519,8 @@ export class ReviewController {
 
   /**
    * Return the buttons of a bar. A proposal has Approve and Reject. It has only Reject if the user leaves out all of
-   * its parts, or if the call does more than this change: then it is approved in the chat, which shows all of it. A
-   * finished change has Keep and Undo, and a settled change has Undo and Hide.
+   * its parts. If the call does more than this change, a button leads to the chat, which shows all of it. A finished
+   * change has Keep and Undo, and a settled change has Undo and Hide.
    */
   private listButtons(note: Note, edit: ReviewedEdit | undefined): BarButton[] {
     const { trans, session } = this;
@@ -531,8 +535,17 @@ export class ReviewController {
           session.approve(id, false, chatId);
         }
       };
+      // What the whole call does is shown in the chat. It may do more than change this cell.
+      const decideInChat: BarButton = {
+        label: trans.__('Decide in the chat'),
+        isMain: true,
+        act: () => {
+          this.showCall(chatId, id);
+        }
+      };
+      const canApprove = leftOut.length === 0 || keptCount > 0;
       return [
-        ...((leftOut.length > 0 && keptCount === 0) || changeCount > 1 || runsCells ? [] : [approve]),
+        ...(changeCount > 1 || runsCells ? [decideInChat] : canApprove ? [approve] : []),
         ...(movePart === undefined ? [] : [this.createLeaveOutButton(owner, movePart)]),
         {
           label: trans.__('Reject'),

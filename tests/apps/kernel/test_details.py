@@ -50,7 +50,7 @@ def image(data: str = PIXEL, media: str = "image/png") -> dict[str, Any]:
 
 def test_a_change_that_waits_is_shown_as_a_diff_and_not_as_the_arguments_that_say_the_same() -> None:
     markdown = transcript({**run(WRITE, asks=True), "details": CHANGE}).as_markdown()
-    assert "<code>a&#46;py</code> +1 −1 ? waits" in markdown  # noqa: RUF001  # a minus sign
+    assert "<code>a&#46;py</code> +1 −1 … waits" in markdown  # noqa: RUF001  # a minus sign
     assert f"```diff\n{DIFF}```" in markdown
     assert markdown.startswith("<details><summary>")
     assert problems(markdown, FOLDS) == {}
@@ -253,4 +253,4 @@ def test_the_line_of_a_command_that_waits_says_which_command_it_is() -> None:
     call = {**run({"command": line}, asks=True), "details": {**SHELL, "line": line}}
     head = html.unescape(transcript(call).as_markdown().split("</summary>")[0])
     assert "<code>rm -rf precious ⏎ echo xxx" in head
-    assert "x…</code> ? waits for your approval" in head
+    assert "x…</code> … waits for your approval" in head

@@ -54,7 +54,7 @@ def test_a_question_of_a_subagent_is_not_folded_away_and_names_its_chat() -> Non
     (call,) = shown.undecided_calls
     assert (call.chat, call.id, call.key) == ("subagent-1", "1", "subagent-1-1")
     _, _, behind = shown.as_markdown().partition("</details>")
-    assert "<code>grep</code> ? waits for your approval" in behind
+    assert "<code>grep</code> … waits for your approval" in behind
 
 
 def test_the_end_of_a_subagent_is_not_the_end_of_the_answer() -> None:

@@ -54,7 +54,7 @@ def rejected(reason: str) -> dict[str, Any]:
     ("contents", "state"),
     [
         ([prepare()], "… preparing"),
-        ([prepare(), run(asks=True)], "? waits for your approval"),
+        ([prepare(), run(asks=True)], "… waits for your approval"),
         ([run()], "… starting"),
         ([run(), {"type": "toolCallRunning", "arguments": CODE, **CALL}], "▸ running"),
         ([run(), called("2")], "✓ done in 1.2 s"),
@@ -119,7 +119,7 @@ def test_how_far_a_call_is_is_shown_in_one_line_and_not_kept() -> None:
 
 def test_code_that_waits_for_approval_says_so_and_is_folded_behind_that_since_whoever_decides_is_shown_it() -> None:
     markdown = transcript(run(asks=True)).as_markdown()
-    assert markdown.startswith("<details><summary><code>run&#95;code</code> ? waits for your approval</summary>")
+    assert markdown.startswith("<details><summary><code>run&#95;code</code> … waits for your approval</summary>")
     assert "```python\nx = 1\nx < 2\n```" in markdown
 
 

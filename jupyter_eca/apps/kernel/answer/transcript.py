@@ -131,7 +131,7 @@ class TranscriptCall:
                 return "… preparing"
             case ToolCallRunContent():
                 if self.is_waiting:
-                    return "? waits for your approval"
+                    return "… waits for your approval"
                 return "… allowed, waits for the call before it" if self.last.waits_for else "… starting"
             case ToolCallRunningContent():
                 return "▸ running"

@@ -219,7 +219,9 @@ export function Completion({ id, list, onChoose }: Props): React.ReactElement | 
         >
           <Icon name={getKindIcon(suggestion.kind)} />
           <span className="eca-Completion-label">{suggestion.label}</span>
-          <span className="eca-Completion-detail">{suggestion.detail}</span>
+          <span className="eca-Completion-detail">
+            {suggestion.kind === 'repoMap' ? trans.__('the names of all files') : suggestion.detail}
+          </span>
         </li>
       ))}
       {lacksVariables && (
