@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.transport.link import Link
 
 T = TypeVar("T")
-"""The object that all clients of a `LinkFront` share. Each front has its own type of it."""
+"""The type of the object that all clients of a `LinkFront` share. Each front chooses its own type."""
 
 
 @runtime_checkable

@@ -41,7 +41,7 @@ class ClientServers:
         self._warned: set[str] = set()  # the names of the servers whose failure was shown to the user
         servers = {f"{PREFIX}{entry.name}": _make_settings(entry) for entry in entries}
         self._names = frozenset(servers)
-        self._manager = host.make_mcp_manager(servers, folder, self._note_change)
+        self._manager = host.make_mcp_manager(servers, folder, self._handle_server_change)
         self._is_closed = False
 
     async def run(self) -> None:
@@ -65,7 +65,7 @@ class ClientServers:
         tools = [tool for tool in make_mcp_tools(self._manager) if tool.spec.server in self._names]
         self._host.toolbox.set_client_tools(self._chat, tools, self)
 
-    def _note_change(self, server: ToolServerUpdatedParams) -> None:
+    def _handle_server_change(self, server: ToolServerUpdatedParams) -> None:
         """Offer the tools again after a server has changed. If the server has failed, show a message, but only once."""
         if server.name not in self._names:
             return

@@ -121,6 +121,7 @@ class AcpConnection:
         immediately, so before the queued ones."""
 
         async def send(update: SessionUpdate) -> None:
+            """Send an update immediately."""
             await self._send(SessionUpdateParams(session_id=session, update=update))
 
         async with self._outbox.holding():

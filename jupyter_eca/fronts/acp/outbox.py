@@ -87,7 +87,8 @@ class Outbox:
 
 
 def _is_replaced(earlier: Item | asyncio.Future[None], later: Item) -> bool:
-    """Return whether the client needs only the later item: both show the output so far of the same running call."""
+    """Return whether the client needs only the later item: both show the output so far of the same running call. Only
+    an update about such output has no status."""
     match earlier, later:
         case (
             SessionUpdateParams(session_id=session, update=CallChange(status=None) as first),

@@ -43,8 +43,12 @@ _DECISIONS: Final = {
 
 
 def make_request(session: str, call: ToolCallRunContent, fields: CallFields) -> PermissionRequest:
-    """Make the request for permission. The option "Allow in this chat" names all calls that it would allow. It is left
-    out if the engine would remember nothing, for example for a call that changes the assistant's own rules."""
+    """Make the request for permission to run a call. `session` is the id of the session, and `fields` are the fields of
+    the call as the client shows them.
+
+    The option "Allow in this chat" also approves later calls, and its text names them (`call.remembers`). It is left
+    out if the engine would remember nothing, for example for a call that changes the assistant's own rules.
+    """
     choices = [PermissionChoice(option_id=_ALLOW, name="Allow", kind="allow_once")]
     if call.remembers:
         name = f"Allow in this chat: {as_exact_text(', '.join(call.remembers))}"

@@ -90,6 +90,7 @@ class AcpProjection:
 
     def _project(self, event: Event, before: str | None, *, live: bool) -> Iterator[SessionUpdate]:
         """Yield the updates of an event without the person. See `project`."""
+        # `own`: the event belongs to a turn that this client has prompted.
         content, own = event.content, live and event.turn in self._own_turns
         match content:
             case TextContent(failure=failure) if own and failure is not None and not is_shown_as_message(failure.kind):

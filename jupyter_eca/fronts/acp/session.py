@@ -333,8 +333,8 @@ class AcpSession:
         )
 
     def _update_choice(self) -> None:
-        """Inform the client if the turn runs with another agent than the client has chosen, for example after the
-        command `/go`."""
+        """If the turn runs with another agent than the client has chosen, for example after the command `/go`, take
+        over this agent for the next prompts, and inform the client."""
         live = self.host.chats.get_live(self.id)
         if live is not None and live.choice.agent != self.choice.agent and live.choice.agent:
             self.choice = live.choice

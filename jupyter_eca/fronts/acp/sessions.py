@@ -41,6 +41,7 @@ PAGE_SIZE: Final = 50
 
 # What the user is told about the settings that a folder brings and that have no effect yet.
 _HOW_TO_TRUST: Final = "Start with `--trust-folder` if you trust it, or trust it in the chat panel of JupyterLab."
+# What the user is told if a client that may not approve tool calls passes MCP servers to a session.
 _SERVERS_NOT_STARTED: Final = (
     "The MCP servers of this session are not started: this connection may not approve tool calls."
 )

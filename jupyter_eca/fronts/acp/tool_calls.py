@@ -122,7 +122,9 @@ class _CallState:
     content: tuple[CallContent, ...] = ()
     """All content."""
     status: CallStatus = CallStatus.PENDING
+    """The status."""
     title: str = ""
+    """The title, which is sent again only if it changes."""
 
 
 @dataclass
@@ -217,8 +219,8 @@ class CallProjection:
         )
 
     def _describe_change(self, content: ToolCallContent, before: str | None) -> Iterator[CallContent]:
-        """Yield what a call would change or run. All characters of the texts are visible, because the user decides by
-        them."""
+        """Yield what a call would change or run. All characters of the texts are visible, because the user reads them
+        to decide about the call."""
         arguments = _get_arguments(content)
         # The first part is the argument `code`, if the call has one.
         if (source := split_arguments(arguments, content.details)[0]) is not None:
@@ -329,7 +331,7 @@ def _get_arguments(content: ToolCallContent) -> dict[str, Any]:
 
 def _make_title(content: ToolCallContent) -> str:
     """Return the title of a call. For a call that waits for approval, it begins with the warning about the call. All of
-    its characters are visible, because the user decides by it."""
+    its characters are visible, because the user reads it to decide about the call."""
     title = content.summary or content.name
     if isinstance(content, ToolCallRunContent) and content.manual_approval:
         title = add_warning(title, content.cause)
@@ -364,6 +366,7 @@ def _make_text(text: str, language: str = "") -> BlockContent:
 
 
 def _make_text_block(text: str) -> BlockContent:
+    """Return a text as content that a client may draw as Markdown."""
     return BlockContent(content=TextBlock(text=text))
 
 

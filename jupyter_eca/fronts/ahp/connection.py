@@ -116,6 +116,7 @@ class AhpConnection:
                     self._tasks.create_task(self._handle_messages()),
                     self._tasks.create_task(self._answer_file_requests()),
                 )
+                # The connection ends when one of these tasks ends.
                 ends = (reading, self._tasks.create_task(self._write()), self._tasks.create_task(self._abort.wait()))
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for task in (*working, *ends, *self._concurrent_tasks):
@@ -425,6 +426,7 @@ class AhpConnection:
                 if not self.access.may_approve and is_approval(action):
                     front.hub.refuse(uri, raw, origin, self.access.reason)
                 else:
+                    # The client gets its action back (the echo) when its text is on disk.
                     await session.save_before_echo(raw, action, self.client)
                     session.handle(raw, action, origin)
             case _:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """A function that lists the customizations of one kind."""
 
 # The protocol's status of a customization, for each status of an MCP server (Model Context Protocol: a program that
-# offers tools). A server with any other status has no status here.
+# offers tools). The customization of a server with any other status has no field `status`.
 _STATUS: Final = {
     ServerStatus.STARTING: "loading",
     ServerStatus.RUNNING: "loaded",
@@ -114,6 +114,7 @@ def list_client_customizations(state: Json) -> list[Json]:
         if "clientId" in customization
     }
     customizations: list[Json] = []
+    # `ref` is the customization as the client describes it: mainly its URI and its name.
     for ref in get_list(client, "customizations"):
         before = known.get(ref["uri"], {})
         is_same = before.get("customization") == ref and before.get("clientId") == client["clientId"]

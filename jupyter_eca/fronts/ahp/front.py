@@ -2,8 +2,9 @@
 subscriber of the host, and passes the events of a chat on to its session. The states of the sessions are JSON objects
 that the clients share. They are in the hub (`hub.py`), which changes them by actions.
 
-A session also has a note: the facts that the events of its chat do not contain, such as queued messages.
-`persistence.py` writes the notes to disk, so that they survive a restart of the server.
+A session also has a summary, which clients show in their lists of sessions: its title, its status, its model and so on.
+And it has a note: the facts that the events of its chat do not contain, such as queued messages. `persistence.py`
+writes the notes to disk, so that they survive a restart of the server.
 
 This module must not know the connections: `connection.py` calls the front, and the front sends through `hub.py`.
 """
@@ -162,7 +163,7 @@ class AhpFront:
         """Read the events of a session, and put it into the hub. If this fails, the session is not in memory any
         more."""
         try:
-            await self.host.store.settle()
+            await self.host.store.settle()  # wait until all events so far are in the database
             row = await self.host.chats.read_row(session.chat)
             await session.load(await self._build_state(session.uri, row, note))
             self._add_to_list(session)
@@ -193,6 +194,7 @@ class AhpFront:
             "schema": schema,
             "values": settings.complete_values(schema, {**values, **get_object(note, "values")}),
         }
+        # The field `off` of a note has the URIs of the customizations that are disabled in the session.
         offered = disable_customizations(await list_customizations(self.host), set(note.get("off", ())))
         state: Json = {"summary": summary, "lifecycle": "ready", "turns": [], "config": config}
         state |= {"customizations": offered}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RESERVED_COUNT: Final = 65_536
 # The name of the counter in the store.
 _COUNTER: Final = "ahp.serverSeq"
-# How long a note waits that could not be written.
+# Seconds until a note is written again that could not be written.
 _RETRY_SECONDS: Final = 2.0
 
 _log = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class NoteStore:
         return start
 
     async def run(self) -> None:
-        """Write notes whenever some have changed, until this is cancelled. They wait while the database cannot be
-        used, of which the store tells the users."""
+        """Write notes whenever some have changed, until this task is cancelled. While the database cannot be used, the
+        notes wait; the store then warns the users."""
         while True:
             await self._wake.wait()
             self._wake.clear()

@@ -102,7 +102,7 @@ def is_web_address(uri: str) -> bool:
 
 def make_attachment(context: ChatContext, root: Path) -> Json:
     """Return the attachment that a client sends when its user chooses this context. The client sends `_meta` back
-    unchanged."""
+    unchanged. `root` is the folder to which the paths of contexts are relative."""
     wire: Json = context.as_json_object()
     meta = {META_KEY: wire}
     if isinstance(context, FileContext | DirectoryContext):

@@ -189,8 +189,8 @@ class ClientCustomizations:
         )
 
     def forget(self) -> None:
-        """Send all files again with the next prompt. Called when turns were removed from the chat: the model does not
-        have the files any more that were sent in these turns."""
+        """Forget which files the model has got, so that all are sent again with the next prompt. Called when turns were
+        removed from the chat: the model does not have the files any more that were sent in these turns."""
         self._sent_to_model.clear()
 
 

@@ -102,7 +102,7 @@ def _make_left_error() -> ToolError:
 @dataclass(frozen=True, slots=True)
 class ClientTool(Plain):
     """A tool of a client, as a `Tool` of the host. We do not know whether it changes anything, so the model does not
-    get it in plan mode, in which it may only read."""
+    get it in plan mode, in which it may only read. `Plain` has the defaults of all other fields."""
 
     client_tools: ClientTools
     """The tools of the session that this tool belongs to."""

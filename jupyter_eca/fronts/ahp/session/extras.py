@@ -75,6 +75,7 @@ def list_tools(host: Host, chat: str, state: Json) -> list[Json]:
     # The tools that ask the user are included: users who watch a session can be asked.
     tool_context = replace(host.tool_contexts.build_expected(chat), questions=ChatQuestions(host.subscribers, chat))
     agent_tools = host.setups.list_tools(config.read_choice(state).agent, tool_context, config.make_bounds(host, state))
+    # Only the tools of clients have `client_asks`: such a client can ask its user itself before it runs a tool.
     return [_describe_tool(tool) for tool in agent_tools if not tool.spec.client_asks]
 
 

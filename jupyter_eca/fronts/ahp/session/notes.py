@@ -75,10 +75,11 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
 
 
 def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Json:
-    """Make the summary of a session that is not in memory. Such a session is idle.
+    """Make the summary of a session that is not in memory: its entry in a client's list of sessions. No turn runs in
+    such a session, so its status is idle.
 
     `uri` is the URI of the session, and `provider` the name of our agent in the protocol. `row` is the row of its chat
-    in the store, or None before its first turn. `note` is {} if there is none.
+    in the store, or None before its first turn. `note` is the note of the session, or {} if it has none.
     """
     model = note.get("model") or (row and row.model and {"id": row.model}) or None
     return omit_none(
@@ -95,11 +96,11 @@ def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Js
 
 
 def apply_note(state: Json, note: Json) -> Json:
-    """Return a state that was built from events, with the flags and the waiting messages of the note, which no event
-    has."""
+    """Return a state that was built from events, with the fields that only the note contains: the flags of its status,
+    the steering message and the queued messages."""
     summary = state["summary"]
     status = int(summary["status"]) & ACTIVITY | int(note.get("flags", 0))
-    # The server ended before these turns began: their messages were noted, but their events were not stored. The
+    # The server ended before these turns began: their messages are in the note, but their events were not stored. The
     # messages become queued messages.
     begun = {str(turn["id"]) for turn in get_list(state, "turns")}
     lost = [

@@ -210,7 +210,7 @@ class AhpSession:
             self._cancel_other_starts(event.turn)
             self._publish_model()
         if event.outcome is Outcome.FAILED:
-            self._start(self._publish_choice)
+            self._start(self._publish_next_model)
         if event.outcome is not None:
             self._show_unsaved()
             self.refresh()
@@ -238,8 +238,8 @@ class AhpSession:
         if model and get_object(self.state["summary"], "model").get("id") != model:
             self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))
 
-    async def _publish_choice(self) -> None:
-        """Show the model that the next turns will run with. It is not the chosen model if that does not exist."""
+    async def _publish_next_model(self) -> None:
+        """Show the model that the next turns will run with. If the chosen model does not exist, it is another one."""
         with suppress(EcaError):
             model = await self._host.turns.find_model(self.chat)
             shown = get_object(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
@@ -410,6 +410,7 @@ class AhpSession:
             self._host.turns.approve(self.chat, action.tool_call_id, remember=remember, by=by)
         else:
             self._host.turns.reject(self.chat, action.tool_call_id, describe_denial(action), by)
+        # A decision that was ignored leaves the state as it is.
         return live is not None and live.state is not before
 
     def _is_queued(self, call: str) -> bool:
@@ -436,6 +437,7 @@ class AhpSession:
         """Run work in a task. It begins when all work that was started before it is done."""
 
         async def work_in_order() -> None:
+            """Wait for the earlier work, and do this work."""
             async with self._order:
                 await work()
 
