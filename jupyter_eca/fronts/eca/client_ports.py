@@ -53,8 +53,8 @@ _INSPECT = """print((lambda name, shell: __import__("json").dumps(
 
 
 class LinkKernel:
-    """The kernel at the other end of a link. A cell of it waits for the answer of the turn, and meanwhile runs the code
-    that is sent to it."""
+    """The kernel at the other end of a link. One of its cells waits for the answer of the turn. While this cell waits,
+    it runs the code that is sent to the kernel."""
 
     # The model reads this text.
     description = (
@@ -149,8 +149,9 @@ class LinkEditor:
         *,
         in_jupyter: bool,
     ) -> None:
-        """Make the port. `can` has the requests that the editor answers. `get_dialect` returns the ECA revision that
-        the client speaks, which may become known only later. `in_jupyter` is true for a client with live notebooks."""
+        """Make the port. `capabilities` say which requests the editor answers. `get_dialect` returns the ECA revision
+        that the client speaks, which may become known only later. `in_jupyter` is true for a client with live
+        notebooks."""
         self.capabilities = capabilities
         self.in_jupyter = in_jupyter
         self._peer = peer
@@ -245,7 +246,8 @@ class LinkNotebooks:
     def report_progress(self, params: notebook.NotebookRunProgressParams) -> None:
         """Pass the output of a running cell on to the observer of the run. Does nothing if the run has ended."""
         if observer := self._runs.get(params.run_id):
-            # A function is passed, because not every report is shown. The others need not be converted.
+            # The observer gets a function and not the text, because it does not show every report. So only the text of
+            # a report that is shown is converted.
             observer(params.cell_id, lambda: as_plain_text(params.text))
 
     async def show(self, path: str, cell: str | None = None) -> None:

@@ -95,5 +95,5 @@ class _Notebook:
 
 
 def _is_left_out(cell: NotebookCell) -> bool:
-    """Whether the page has left out the outputs of a cell. If a cell has no outputs, the page says so."""
+    """Return whether the page has left out the outputs of a cell. For a cell that has none, it sends an empty list."""
     return cell.outputs_version is not None and "outputs" not in cell.model_fields_set

@@ -150,8 +150,10 @@ class CursorHelp:
                     case ReasoningDelta() if not reasoning:
                         reasoning = True
                         await self._notify(params.id, wire.RewriteReasoning())
+                    # A remark of the provider for the user, for example that the answer was cut off.
                     case Remark(text=text):
                         raise ProviderError(text)
+                    # The vendor has interrupted the answer, and would continue it in another request.
                     case Paused():
                         raise ProviderError(PAUSED_TOO_OFTEN)
                     case _:

@@ -34,8 +34,8 @@ _ABOUT: Final = About(
 
 
 class AgentBackend:
-    """What the MCP server asks for one outside agent: which tools there are, and how a call of them runs. It implements
-    `offers_base.Backend`."""
+    """The backend of our MCP server for one outside agent: it lists the tools that are offered to the agent, and runs
+    them. It implements `offers_base.Backend`."""
 
     def __init__(self, host: Host, chat: str) -> None:
         self._host = host
@@ -52,7 +52,7 @@ class AgentBackend:
         return Offers(tuple(offer for offer in self._native_offers.list_available() if offer.name.startswith(_OFFERED)))
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Answer a call of the agent. The offer checks it, and then calls `run_tool`. Raises: ToolError."""
+        """Answer a call of the agent. The offer of a native tool passes the call to `run_tool`. Raises: ToolError."""
         return await offer.run(call, arguments)
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
@@ -63,7 +63,7 @@ class AgentBackend:
         del caller  # the only client is the agent of this chat
         result = await self._host.outside_agents.call_tool(self._chat, tool, arguments)
         if result.error:
-            raise RefusedCall(result.text, FAILED)
+            raise RefusedCall(result.text, FAILED)  # FAILED suggests what the agent can do about it
         return ToolAnswer({"text": result.text}, result.images)
 
     def listen(self, listener: ChangeListener) -> Callable[[], None]:

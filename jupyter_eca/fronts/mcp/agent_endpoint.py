@@ -126,6 +126,7 @@ class AgentEndpoint:
             await send({"type": "http.response.body", "body": b"The token is wrong, or its session has ended."})
             return
         application = await self._find_application(access)
+        # `user` is the owner of the MCP session, see `http.Application`. Here the chat takes the place of a user.
         await application({**scope, "user": access.chat}, receive, send)
 
     async def _find_application(self, access: _SessionAccess) -> ASGIApp:

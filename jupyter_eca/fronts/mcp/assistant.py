@@ -136,6 +136,7 @@ class Assistant:
         results: list[OfferResult] = []  # the real result, because a `Tool` of the host returns only a `ToolResult`
 
         async def run(arguments: dict[str, Any]) -> ToolResult:
+            """Run the offer, and keep its result. The model's own result is only a word, because no model reads it."""
             results.append(await offer.run(call, arguments))
             return ToolResult("Done.")
 
@@ -278,8 +279,8 @@ class _OfferAsTool:
 
 
 class _RecordedTool:
-    """A `Tool` that keeps its result or error until the answer is made of it. The events of the turn cannot be used for
-    this: they have only the text for a model, without links and images."""
+    """A `Tool` that runs another tool, and keeps the result or the error, from which the answer is made. The events of
+    the turn cannot be used for the answer: they have only the text for a model, without links and images."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool

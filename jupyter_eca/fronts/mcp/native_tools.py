@@ -101,7 +101,8 @@ class NativeOffers:
         """Return the offers of all native tools that are available now and that the default agent may use."""
         host = self._host
         agent = host.current.resolved.get_agent()
-        # A chat has no plan before its first call.
+        # The tool `task` is available only in a chat that has a plan. There is no chat before the first call, so an
+        # empty plan is passed.
         context = replace(host.tool_contexts.build("", None), plan=Plan())
         tools = [
             tool
@@ -132,6 +133,7 @@ def _make_offer(tool: Tool, names: ToolNames) -> Offer:
     """Make the offer of one tool."""
 
     async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> ToolAnswer:
+        """Run the tool by the backend, and translate the names of tools in the advice of an error."""
         try:
             return await call.backend.run_tool(tool, call.caller, arguments)
         except RefusedCall:

@@ -193,9 +193,11 @@ def offer(
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:
+        """Make the offer of the decorated function."""
         model = None if parameters is not None else make_arguments_model(function)
 
         async def run(call: OfferCall[Any], arguments: dict[str, Any], /) -> OfferResult:
+            """Check the arguments, and call the function with them."""
             values = {"arguments": arguments} if model is None else validate(model, arguments)
             result = await function(call, **values)
             return result if isinstance(result, OfferResult) else ToolAnswer(result)

@@ -88,6 +88,8 @@ class McpFront:
         # This handler is not passed to the constructor, which warns about it. Clients of older versions still send the
         # request.
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        # The stateless version of the protocol sends the id of a call through the client. The SDK seals the id, so that
+        # no client can name the call of another client. A sealed id is accepted for `ANSWER_SECONDS`.
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=ANSWER_SECONDS), default_audience=about.name)
         )
@@ -133,6 +135,7 @@ class McpFront:
             return answers.make_error_result(RefusedCall(access.reason), context.protocol_version)
 
         async def work(pending: CallInProgress) -> OfferResult:
+            """Run the tool. The call in progress is its `Caller`."""
             return await self._backend.call(
                 offer, OfferCall(self._backend, pending, params, self._notify_later), params.arguments or {}
             )

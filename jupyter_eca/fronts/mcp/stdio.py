@@ -43,6 +43,7 @@ class Refusal:
     contain a valid `JSONRPCError`: the client's answer to a request of ours that has failed."""
 
     error: types.JSONRPCError
+    """The error as it is sent to the client."""
 
 
 @asynccontextmanager
@@ -55,7 +56,8 @@ async def open_streams() -> AsyncGenerator[Streams]:
     refusals = asyncio.Queue[types.JSONRPCError]()
     loop = asyncio.get_running_loop()
 
-    def read() -> None:  # runs in a thread
+    def read() -> None:
+        """Read the lines of stdin, and pass on the messages and the answers to all other lines. Runs in a thread."""
         for line in filter(bytes.strip, io.BufferedReader(stdin)):
             match parse_line(line):
                 case Refusal(error=error):
@@ -65,6 +67,7 @@ async def open_streams() -> AsyncGenerator[Streams]:
         loop.call_soon_threadsafe(incoming_sender.close)
 
     async def refuse(sender: MemoryObjectSendStream[SessionMessage]) -> None:
+        """Send the answers to lines that are not messages."""
         with sender:
             while True:
                 await sender.send(SessionMessage(await refusals.get()))

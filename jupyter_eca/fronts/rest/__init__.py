@@ -73,6 +73,7 @@ class RestPlug:
         approve = RestApproval(options.approve)
 
         def print_address(address: str) -> None:
+            """Tell the user where the server is, what decides about tool calls, and which token clients need."""
             print(f"The MCP chat API is at {address} (described at {address}/docs).", flush=True)  # noqa: T201
             print(f"Tool calls, with --approve {approve}: {approve.describe()}", flush=True)  # noqa: T201
             print(_describe_access(gate.token, user_token), flush=True)  # noqa: T201

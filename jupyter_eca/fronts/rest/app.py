@@ -209,9 +209,11 @@ def make_application(front: RestFront) -> Starlette:
     description = make_openapi(listed_operations)
 
     async def answer_openapi(request: Request) -> Response:
+        """Answer with the OpenAPI document, in which the address is that of this application."""
         return JSONResponse({**description, "servers": [{"url": request.scope.get("root_path") or "/"}]})
 
     async def answer_page(_: Request) -> Response:
+        """Answer with the page for people."""
         policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         return HTMLResponse(write_page(description), headers={"content-security-policy": policy})
 
@@ -234,6 +236,7 @@ def _choose_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Resp
         return operation.answer
 
     async def answer(request: Request) -> Response:
+        """Answer the request, or refuse it."""
         _check_may_ask(request)
         return await operation.answer(request)
 
@@ -241,7 +244,7 @@ def _choose_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Resp
 
 
 def _check_may_ask(request: Request) -> None:
-    """Raises: HTTPException for a client that may only read."""
+    """Raise HTTPException if the client may only read."""
     access = read_access(request.scope)
     if not access.may_ask:
         raise HTTPException(403, access.reason)

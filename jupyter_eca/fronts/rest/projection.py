@@ -52,6 +52,7 @@ class StreamItem:
     """The number of the event that it was made from. An event gives at most one item."""
 
     content: rest.StreamEvent | TurnCompleted | TurnFailed
+    """The event of the contract, or the end of the turn."""
 
 
 @dataclass

@@ -83,7 +83,8 @@ async def propose(session: EcaSession, params: wire.ApprovalsProposeParams) -> w
     policy = _build_policy_with(config, live.state.setup.agent, selector, merged_rule)
     notebook = live.asked_notebook
     policy = unite_policies(policy, session.host.services.notebook_rules.get(notebook))
-    # The empty set: what the user has approved for the session does not count here.
+    # The empty set: what the user has approved for the session does not count here. `loads` is what a page would load
+    # as soon as it shows what the call changes.
     decided = decide(policy, tool, call.arguments, frozenset(), targets=targets, loads=call.loads)
     verdict = call.adjustment.apply_to(decided)  # a hook of the user may have decided otherwise
     if verdict.needs_approval_each_time:  # such a call needs approval each time, whatever the rules say
@@ -118,8 +119,9 @@ async def try_rule(session: EcaSession, params: wire.ApprovalsTryParams) -> wire
         calls = await session.host.rule_trials.run(rows, params, params.old)
     except ValueError as error:
         raise LocalError(_NOTHING_TRIED) from error
-    named = (call.model_copy(update={"chat_id": session.wire_id(str(call.chat_id))}) for call in calls)
-    return wire.ApprovalsTryResult(calls=tuple(named))
+    # With the client's own ids of the chats.
+    shown = (call.model_copy(update={"chat_id": session.wire_id(str(call.chat_id))}) for call in calls)
+    return wire.ApprovalsTryResult(calls=tuple(shown))
 
 
 async def add(session: EcaSession, params: wire.ApprovalsAddParams) -> wire.ApprovalsAddResult:

@@ -26,6 +26,7 @@ async def query_contexts(session: EcaSession, params: context.ChatQueryContextPa
     live = session.capabilities.notebook or session.capabilities.kernel
     surroundings = _build_surroundings(session, params.chat_id)
     offers = await list_offers(surroundings, params.query, params.contexts, live=live)
+    # Whether the variables are missing among the offers, because the kernel did not answer in time.
     lacks_variables = live and surroundings.recent_looks.lacks_variables(surroundings)
     return context.ChatQueryContextResult(
         contexts=tuple(offers), chat_id=params.chat_id, lacks_variables=lacks_variables or None

@@ -73,6 +73,7 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
     """Sign in to a server in the user's browser, and connect to it. Show an error to this client."""
 
     async def try_to_connect() -> None:
+        """Connect to the server, and show an error."""
         try:
             await session.host.mcp.connect(params.name, session.browser, session.say)
         except LocalError as error:
@@ -104,6 +105,7 @@ async def find_files(session: EcaSession, _params: Model) -> mcp.McpServerFilesR
     names = [server.name for server in session.host.mcp.list_servers()]
 
     def find() -> tuple[mcp.McpServerFiles, ...]:
+        """Look for each server in all files. This reads the disk, so it runs in a thread."""
         to_name = ConfigFiles(sources).get_display_name
         return tuple(
             mcp.McpServerFiles(name=name, files=tuple(map(to_name, sources.find_defining_files(name))))

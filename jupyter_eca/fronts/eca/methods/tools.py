@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkTool(Plain):
-    """A tool that the client at the other end of a link runs."""
+    """A tool that the client at the other end of a link runs. `Plain` has the defaults of all other fields."""
 
     session: EcaSession
     """The connection of the client."""

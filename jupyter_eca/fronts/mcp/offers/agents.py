@@ -46,7 +46,7 @@ async def delegate_task(
     prompt: Annotated[str, Field(min_length=1, description="What it is to do.")],
     sessionId: Annotated[
         str, Field(description="Go on in this session; empty for a new one.")
-    ] = "",  # as clients send it
+    ] = "",  # in the spelling that clients send
     model: Annotated[str, Field(description="PROVIDER/MODEL; empty for the agent's own.")] = "",
 ) -> ToolAnswer:
     """Give a task to one agent. Answers when it is done."""
