@@ -1,8 +1,9 @@
 """Translates the user's decision into one of the answers that an outside agent offers. Pure.
 
-An approval is never answered with an option that rejects, nor a rejection with one that allows. An option is chosen by
-its kind and never by its place in the list. No answer allows more than the user has clicked: approvals that last for
-the session are remembered by our server and not by the agent, because agents keep them for other sessions too.
+If the user approves a call, an option that rejects is never chosen. If the user rejects it, an option that allows is
+never chosen. An option is chosen by its kind and never by its place in the list. No answer allows more than the user
+has clicked: approvals that last for the session are remembered by our server and not by the agent, because agents keep
+them for other sessions too.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def read_options(value: Any) -> tuple[PermissionOption, ...]:
 
 
 def choose_answer(options: tuple[PermissionOption, ...], *, allow: bool) -> dict[str, Any]:
-    """Return the result of a request for permission. `allow` is the decision: whether this one call may run. If no
-    option says exactly what was decided, the answer is `cancelled`, which never allows anything."""
+    """Return the answer to a request for permission, in the form of the protocol. `allow` is the user's decision:
+    whether this one call may run. If none of the options says exactly this, the answer is `CANCELLED`, which allows
+    nothing."""
     kind = "allow_once" if allow else "reject_once"
     chosen = next((option for option in options if option.kind == kind), None)
     return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen.id}}
@@ -51,4 +53,4 @@ def can_allow(options: tuple[PermissionOption, ...]) -> bool:
 
 
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
-"""The answer that allows nothing."""
+"""The answer that allows nothing: the protocol's word for a request whose turn was cancelled."""

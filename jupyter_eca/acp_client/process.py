@@ -51,8 +51,8 @@ class AgentProcess:
     """The running program of an outside agent."""
 
     def __init__(self, process: subprocess.Popen[bytes], record: ProcessRecord) -> None:
-        """Called by `start` only. `process` is the program, and `record` is the note by which the next start of ours
-        finds it if we are killed."""
+        """Called by `start` only. `process` is the program. `record` is a note on disk: if our own process is killed,
+        our next start finds the program by this note, and ends it."""
         self._process = process
         self._record = record
         self._loop = asyncio.get_running_loop()

@@ -268,7 +268,7 @@ class AgentSession:
 
     async def _request(self, method: str, params: Json, seconds: float | None = None) -> Json:
         """Send a request, and return its result; an empty object if the result is no object. `seconds` is how long the
-        agent has for it; None for no limit. Raises: AgentError, in words for the user."""
+        agent may take to answer; None for no limit. Raises: AgentError, in words for the user."""
         await self._started.wait()
         try:
             if self._peer is None or self.has_ended:
@@ -450,8 +450,7 @@ class AgentSession:
 
     async def cancel(self, handle: Callable[[AgentEvent], None]) -> None:
         """Cancel the prompt under way: refuse what the agent waits for, and wait until it has ended its turn. If it
-        does not end it, its process is killed. `handle` is called with each event that
-        still arrives."""
+        does not end it, its process is killed. `handle` is called with each event that still arrives."""
         for number in list(self._asked):
             self._answer_permission_request(number, CANCELLED)
         for question in self._questions:
@@ -566,7 +565,7 @@ def _read_session(entry: Json) -> ListedSession | None:
 
 
 def _as_object(value: Any) -> Json:
-    """Return the params of a message; an empty object if they are none."""
+    """Return a JSON value that should be an object; an empty object if it is none."""
     return cast("Json", value) if isinstance(value, Mapping) else cast("Json", {})
 
 

@@ -1,7 +1,7 @@
 """Reads the updates of a session (`session/update`) as events. Pure.
 
-Agents send kinds, fields and statuses that no version of the protocol has. What is not understood is ignored, and
-never raises. The calls of the session are kept here too, because a call is described piece by piece.
+Agents send kinds, fields and statuses that no version of the protocol has. What we do not understand is ignored, and
+raises no error. The calls of the session are kept here too, because a call is described piece by piece.
 """
 
 from __future__ import annotations

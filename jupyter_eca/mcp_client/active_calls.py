@@ -98,8 +98,8 @@ class ActiveCalls:
 
     @contextmanager
     def begin(self, caller: McpCaller, timeout: float, limit: asyncio.Timeout) -> Generator[ActiveCall]:
-        """Register a call of `caller` while the block runs. When the block ends, the call ends. `timeout` is the number
-        of seconds that the call has between two signs of progress, and `limit` ends it after them."""
+        """Register a call of `caller` while the block runs. When the block ends, the call ends. `timeout` is how many
+        seconds the call may take without a report of progress. `limit` is the object that ends it after this time."""
         call = ActiveCall(caller, timeout, limit)
         self._calls.append(call)
         token = _CALL.set(call)

@@ -123,6 +123,7 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     folder = next(iter(settings.get_folders()), None)
 
     def open_process(watch: transports.TransportWatch) -> AbstractAsyncContextManager[TransportStreams]:
+        """Return the transport to the program of the server. The program is started when the transport is opened."""
         return transports.open_stdio(config, settings.get_environment(), folder, watch)
 
     return (ConnectionAttempt(open_process, is_first=True), ConnectionAttempt(open_process, is_legacy=True))
@@ -398,7 +399,7 @@ class ServerConnection:
 
     async def complete(self, template: str, variable: str, value: str, known: Mapping[str, str]) -> tuple[str, ...]:
         """Return completions for the value of a template's variable; nothing when the server offers none. `value` is
-        what the user has typed of it, and `known` are the values of the other variables.
+        the part of it that the user has typed, and `known` are the values of the other variables.
 
         Raises: CallTimeoutError, MCPError.
         """
@@ -424,6 +425,7 @@ class ServerConnection:
         with self.calls.begin(caller, self.timeout, limit) as call:
 
             async def report_progress(progress: float, total: float | None, message: str | None) -> None:
+                """Pass on the progress that the server reports. The SDK calls this."""
                 call.report_progress(Report(message or "", progress, total))
 
             try:
@@ -503,7 +505,8 @@ async def connect_and_serve(
 
 def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:
     """Return a callback that writes log messages of the server to our log and to the log of the server."""
-    # What servers say of themselves may be much, and about anything: their own log has all of it.
+    # Servers may log very much, about anything. So their messages have a logger of their own in our log. The log of the
+    # server, which clients can show, has all of them.
     log = logging.getLogger(f"{__package__}.servers")
 
     async def write(params: LoggingMessageNotificationParams) -> None:

@@ -267,6 +267,7 @@ def _make_date_check(read: Callable[[str], object]) -> Callable[[str], bool]:
     """Return a check for `_FORMATS`: it returns whether `read`, which parses a date, accepts an answer."""
 
     def check(answer: str) -> bool:
+        """Return whether `read` accepts the answer."""
         with suppress(ValueError):
             read(answer)
             return True

@@ -1,11 +1,11 @@
 """Keeps on disk what each server offered when it last ran. So a model gets the tools of a server while the server is
 still starting, which may take seconds.
 
-One file holds the lists of one server: its tools, prompts and resources (`ServerLists`).
-The file's name is a digest of the settings that choose the program or the address,
-without secrets: with other settings it counts as another server. Secrets were removed from the lists before they come
-here (`connection.py`). A call waits until the server runs, and `plugins/tools/configured/mcp_tool.py` refuses it if
-the tool has changed.
+One file holds the lists of one server: its tools, prompts and resources (`ServerLists`). The file's name is a digest of
+the settings that choose the program or the address, without secrets. With other settings it counts as another server.
+Secrets were removed from the lists before they come here (`connection.py`). A call of a tool that is only known from
+the file waits until the server runs, and `plugins/tools/configured/mcp_tool.py` refuses the call if the tool has
+changed.
 
 It must not import the SDK (the package `mcp`) when it is imported itself, because a manager without servers imports it
 too.

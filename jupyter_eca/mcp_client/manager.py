@@ -423,7 +423,7 @@ class McpManager:
             yield
 
     def _check_new(self, name: str, settings: McpServerConfig) -> None:
-        """Raises: McpRefusal when a server cannot be added under this name or with these settings."""
+        """Check that a server can be added under this name and with these settings. Raises: McpRefusal."""
         if not name:
             raise McpRefusal("invalid-name", "A server needs a name.")
         if self._is_reserved(name):
@@ -444,7 +444,7 @@ class McpManager:
         return self._config.policy.find_url_refusal(url)
 
     def _check_policy(self, name: str, settings: McpServerConfig) -> None:
-        """Raises: McpRefusal when the administrator's policy does not allow a server."""
+        """Check that the administrator's policy allows a server. Raises: McpRefusal."""
         if refusal := self._find_refusal(name, settings):
             raise McpRefusal("invalid-server", refusal)
 

@@ -222,6 +222,8 @@ class McpServer:
             return
         from anyio import CancelScope
 
+        # If the server is stopped while it waits for its slot, the scope ends only the wait. The session then begins,
+        # finds that the server is stopping, and ends. The slot is held until the end of the session at the latest.
         async with AsyncExitStack() as stack:
             release: Callable[[], None] = _do_nothing
             with CancelScope() as self._scope:
@@ -239,8 +241,8 @@ class McpServer:
         # it.
         stopping = self.status is ServerStatus.STOPPING
         sign_in = None if stopping else self.credentials.get_sign_in(self.name, self.settings)
-        timing = self.timing.login if sign_in and sign_in.attempt else self.timing.timeout
-        self._scope = scope = CancelScope(deadline=current_time() + timing)
+        start_seconds = self.timing.login if sign_in and sign_in.attempt else self.timing.timeout
+        self._scope = scope = CancelScope(deadline=current_time() + start_seconds)
         if stopping:
             scope.cancel()
 

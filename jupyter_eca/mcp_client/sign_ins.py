@@ -33,7 +33,7 @@ class SignIns:
         self._store = SignInStore(store)
         self._find_url_refusal = find_url_refusal
         self._sign_ins: dict[str, ServerSignIn] = {}
-        self._lock = asyncio.Lock()
+        self._lock = asyncio.Lock()  # held while a sign-in with a browser is prepared
 
     async def load(self) -> None:
         """Load the stored sign-ins. Call it before the other methods."""

@@ -257,6 +257,7 @@ async def open_sse(
     """Connect to a URL by SSE, the older transport."""
 
     def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
+        """Return our own HTTP client. The settings that the SDK passes for a client are ignored."""
         return _make_client(settings, auth, watch, find_url_refusal)
 
     async with watch_messages(sse_client(settings.url or "", httpx_client_factory=make_client), watch) as streams:
@@ -264,7 +265,7 @@ async def open_sse(
 
 
 def _check_url(url: str | None) -> None:
-    """Raises: LocalError when the URL is not one of a server."""
+    """Check that a URL can be that of a server: it begins with http:// or https://. Raises: LocalError."""
     parsed = httpx2.URL(url or "")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise LocalError(f"{url!r} is no URL of a server: it must start with http:// or https://.")
