@@ -63,7 +63,8 @@ class ChangeBase(Model):
     id: str
     """The id by which `chat/keep` and `chat/revert` name the change."""
     number: int
-    """The number of the file or cell in its chat. It is the same for every extent."""
+    """The number by which `/undo` names the file or cell: the changed files and cells of a chat are counted from 1, in
+    the order of their first changes. It does not depend on `extent`."""
     turn: str
     """The id of the turn that made the change."""
     path: str

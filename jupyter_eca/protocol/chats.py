@@ -222,6 +222,7 @@ class ChatClearParams(Model):
     @field_validator("messages", mode="before")
     @classmethod
     def _read_null_as_true(cls, value: Any) -> Any:
+        """Return the default for null, which some clients send when they mean to leave the field out."""
         return True if value is None else value
 
 

@@ -247,6 +247,7 @@ class FileChangeDetails(Model):
 
 
 def _get_cell_id(change: CellChange) -> str:
+    """Return the id of the cell that a change is about."""
     return change.cell.id if isinstance(change, InsertCell | PutCell) else change.cell_id
 
 

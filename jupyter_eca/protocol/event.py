@@ -91,7 +91,8 @@ class RefusedAside(Model):
 
     kind: Literal["refused"] = "refused"
     results: bool = False
-    """Whether the texts of tool results in this part are left out. The results themselves always stay."""
+    """Whether the texts of the tool results in this part are left out too. The results themselves stay, because each
+    tool call must have a result."""
 
 
 class UnansweredAside(Model):

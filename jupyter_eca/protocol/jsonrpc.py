@@ -26,8 +26,8 @@ from jupyter_eca.errors import FrameError
 MAX_BODY_BYTES = 64 * 1024 * 1024
 # A header usually has two short lines. A peer that sends more than this before a blank line uses another protocol.
 MAX_HEADER_BYTES = 8 * 1024
-# The specification wants `\r\n`. Clients that are written by hand send `\n`. Without this,
-# the server would wait forever for the end of their header.
+# The specification wants `\r\n`. Clients that are written by hand send `\n`: if that were not accepted, the server
+# would wait forever for the end of their header.
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 Id = str | int | float
@@ -166,8 +166,8 @@ def _parse_failure(id: Id | None, error: dict[str, Any]) -> ErrorResponse:
 def decode(text: str | bytes, *, null_id: bool = False) -> Message:
     """Parse a message from JSON text. See `from_json` for `null_id`.
 
-    Raises: FrameError, not fatal, when the text is not JSON (a RecursionError comes from hostile nesting) or not a
-    JSON-RPC message.
+    Raises: FrameError, not fatal, when the text is not JSON, is nested too deeply for Python, or is not a JSON-RPC
+    message.
     """
     try:
         data = parse_json(text)

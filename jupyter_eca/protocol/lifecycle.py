@@ -75,6 +75,8 @@ class CodeAssistant(Model):
     @field_validator("editor", "chat_capabilities", mode="before")
     @classmethod
     def _read_null_as_default(cls, value: object) -> object:
+        """Return an empty object for a value that is none, such as null or true. Then all its fields have their
+        defaults."""
         return cast("object", value) if isinstance(value, dict | Model) else {}
 
 

@@ -158,6 +158,7 @@ def _list_member_types(schema: Schema) -> tuple[str, ...]:
 
 
 def _render_literal(value: str) -> str:
+    """Return a text as a literal of TypeScript."""
     return f"'{value}'"
 
 

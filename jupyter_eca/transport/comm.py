@@ -63,15 +63,15 @@ class CommLink(Inbox):
         """Add a message to the batch, and schedule a flush. Only a piece of an answer may wait for `pace` seconds."""
         if self.closed:
             return
-        piece = _is_piece(message)
+        is_piece = _is_piece(message)
         self._batch.append(to_json(message))
-        self._has_pieces = self._has_pieces or piece
-        if self._next_flush is not None and (piece or self._flushes_soon):
+        self._has_pieces = self._has_pieces or is_piece
+        if self._next_flush is not None and (is_piece or self._flushes_soon):
             return
         if self._next_flush is not None:
             self._next_flush.cancel()
         loop = asyncio.get_running_loop()
-        delay = self._last_piece_at + self._pace - loop.time() if piece else 0.0
+        delay = self._last_piece_at + self._pace - loop.time() if is_piece else 0.0
         self._flushes_soon = delay <= 0
         self._next_flush = loop.call_soon(self._flush) if self._flushes_soon else loop.call_later(delay, self._flush)
 

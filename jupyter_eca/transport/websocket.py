@@ -22,14 +22,16 @@ class WebSocketLink(Inbox):
     def __init__(self, write: Callable[[str], Awaitable[None]], shut: Callable[[], None]) -> None:
         """Make a link that sends with `write` and closes the socket with `shut`.
 
-        `write` must not return before the operating system has accepted the frame. This slows down a fast sender.
+        `write` must not return before the operating system has accepted the frame. So a sender waits for a client that
+        reads slowly, and the frames do not fill the memory.
         """
         super().__init__()
         self._write = write
         self._shut = shut
 
     def receive(self, text: str | bytes) -> None:
-        """Decode a text frame and push its message."""
+        """Add the message in a text frame to the inbox. For a frame that is not a message, add the error in its
+        place."""
         try:
             self.push(decode(text))
         except FrameError as error:

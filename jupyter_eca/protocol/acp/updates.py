@@ -42,7 +42,8 @@ class UpdateByPerson(Model):
     """The base of updates about something that a person has done."""
 
     meta: dict[str, Any] | None = Field(default=None, alias="_meta")
-    """The person who has sent the message, or has approved or rejected the call. The protocol has no field for this."""
+    """`{"eca": {"by": PERSON}}`: the person who has sent the message, or has approved or rejected the call. The
+    protocol has no field for this."""
 
 
 class MessageChunk(UpdateByPerson):

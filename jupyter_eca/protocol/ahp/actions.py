@@ -2,8 +2,8 @@
 
 A shared state is one of which the server and its clients each have a copy, such as a session. This module must not
 apply an action to a state: the reducers in `fronts/ahp/reducers/` do. Its neighbour `state` has the states. Clients may
-send the actions of the first part of this module, which `parse` reads. The server may send all of them; `wire` writes
-them as JSON. The fields are those of the specification.
+send the actions of the first part of this module, which `parse` reads. The server may send all of them, and
+`as_json_object` writes them as JSON. The fields are those of the specification.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class ActiveClientToolsChanged(SessionScoped):
 
 
 class CustomizationToggled(SessionScoped):
-    """A customization was switched on or off. A customization is a set of additions to the assistant that a client
-    brings, such as rules, skills or MCP servers."""
+    """A customization was switched on or off. A customization is something that extends the agent: a rule, a skill or
+    an MCP server of the host, or files that a client brings."""
 
     type: Literal["session/customizationToggled"] = "session/customizationToggled"
     uri: Uri

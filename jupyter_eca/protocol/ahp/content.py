@@ -108,7 +108,7 @@ class Attachment(ModelWithMeta):
     range: TextRange | None = None
     """Where the text of the message mentions the attachment."""
     display_kind: str | None = None
-    """By what clients choose an icon: `image`, `document`, `symbol`, `directory`, `selection` or another word."""
+    """The word by which clients choose an icon: `image`, `document`, `symbol`, `directory`, `selection` or another."""
 
 
 class SimpleAttachment(Attachment):
@@ -455,8 +455,8 @@ class AnswerValue(AhpModel):
 
     kind: Literal["text", "number", "boolean", "selected", "selected-many"]
     value: Any
-    """A text, a number or a boolean; the id of the chosen option for `selected`, and a list of ids for `selected-many`.
-    """
+    """A text, a number or a boolean. For `selected`, the id of the chosen option. For `selected-many`, a list of
+    ids."""
     freeform_values: tuple[str, ...] | None = None
     """Texts that the user has typed in addition to, or instead of, the options."""
 
