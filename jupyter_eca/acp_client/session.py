@@ -313,11 +313,11 @@ class AgentSession:
 
         Return whether the earlier session was resumed. Raises: AgentError.
         """
-        folder = {"cwd": str(self.launch.folder), "mcpServers": servers}
-        opened = await self._resume(resumed, folder) if resumed else None
+        params = {"cwd": str(self.launch.folder), "mcpServers": servers}
+        opened = await self._resume(resumed, params) if resumed else None
         was_resumed = opened is not None
         if opened is None:
-            opened = await self._request("session/new", folder, self.launch.start_seconds)
+            opened = await self._request("session/new", params, self.launch.start_seconds)
             self.id = str(opened.get("sessionId") or "")
         if not self.id:
             raise AgentError(f"{self.launch.title} has started a session without an id.")
@@ -325,14 +325,16 @@ class AgentSession:
         await self._set_mode(opened)
         return was_resumed
 
-    async def _resume(self, id: str, folder: Json) -> Json | None:
-        """Continue an earlier session. Return None if the agent cannot do that, or no longer knows the session."""
+    async def _resume(self, id: str, params: Json) -> Json | None:
+        """Continue the earlier session with this id, and return the agent's answer. Return None if the agent cannot do
+        that, or no longer knows the session. `params` are those of `session/new`: the working directory and the MCP
+        servers."""
         if not self.can_continue:
             return None
         method = "session/resume" if self._has_session_capability("resume") else "session/load"
         self.id = id
         try:
-            opened = await self._request(method, {"sessionId": id, **folder}, self.launch.start_seconds)
+            opened = await self._request(method, {"sessionId": id, **params}, self.launch.start_seconds)
         except AgentError:
             self.id = ""
             if self.has_ended:
@@ -376,8 +378,8 @@ class AgentSession:
         return tuple(listed[:MAX_LISTED])
 
     async def _set_mode(self, opened: Json) -> None:
-        """Set the mode that `Launch.mode` names, and check that the session has it. Raises: AgentError when it has
-        not."""
+        """Set the mode that `Launch.mode` names, and check that the session has it. `opened` is the agent's answer to
+        the request that opened the session. Raises: AgentError when the session does not have the mode."""
         self.mode, modes, option = find_mode(opened)
         wanted = self.launch.mode
         if not wanted or wanted == self.mode or not modes:

@@ -32,8 +32,8 @@ Json = Mapping[str, Any]
 
 
 class UpdateReader:
-    """Reads the updates of one session. For each kind of update there is a method, which yields its events. `_READERS`
-    at the end of the module says which method is for which kind."""
+    """Reads the updates of one session. For each kind of update there is a method, which gets the fields of the update
+    and yields its events. `_READERS` at the end of the module says which method is for which kind."""
 
     def __init__(self) -> None:
         self.calls: dict[str, AgentCall] = {}

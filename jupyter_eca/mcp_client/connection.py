@@ -474,9 +474,10 @@ async def connect_and_serve(
     on_ready: Callable[[ServerConnection], None],
     watch: transports.TransportWatch,
 ) -> None:
-    """Connect, list the tools, call `on_ready`, and run the connection until it ends.
+    """Connect in the way that `attempt` describes, list the tools, call `on_ready`, and run the connection until it
+    ends. `watch` notes what arrives on the transport.
 
-    Raises: ConnectionLostError, and whatever the SDK raises.
+    Raises: ConnectionLostError, and any error of the SDK.
     """
     calls = ActiveCalls()
     requests = ServerRequests(settings, calls)

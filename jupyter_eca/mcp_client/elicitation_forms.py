@@ -104,6 +104,7 @@ class FormQuestion:
     name: str
     """The name of the field."""
     schema: _FieldSchema
+    """The schema of the field."""
     required: bool
     """Whether the form cannot be sent without this field."""
     choices: Mapping[str, str | bool]

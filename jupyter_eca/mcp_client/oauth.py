@@ -83,8 +83,9 @@ class ServerSignIn:
         self._settings = settings
         self._store = store
         self._find_url_refusal = find_url_refusal
-        self._code = ""
+        self._code = ""  # the code that the browser has brought; "" before that
         redirect_uri = attempt.landing.address if attempt else "http://127.0.0.1/callback"
+        # The OAuth client that we are; None when we must register first.
         self._client = _make_configured_client(settings, redirect_uri) or self._find_client(stored)
         scope = settings.auth_scope or wanted_scope
         metadata = (_FixedScopeMetadata if scope else OAuthClientMetadata)(
@@ -142,15 +143,15 @@ class ServerSignIn:
         return attempt
 
     async def fail(self, why: str) -> None:
-        """End the attempt of the user, because it failed. If the browser did not come back, the authorization server
-        may have forgotten our registration. Then the stored registration is removed, so that the next attempt registers
-        again."""
+        """End the attempt of the user, because it failed. `why` is for the user, see `end`. If the browser did not come
+        back, the authorization server may have forgotten our registration. Then the stored registration is removed, so
+        that the next attempt registers again."""
         attempt = self.end(why)
         if attempt is not None and attempt.sent and not attempt.has_returned and not self.dropped:
             await self._store.store_registration(self.url, attempt.landing.address, None)
 
     def drop(self, why: str) -> None:
-        """Give up the sign-in. Tokens that it still receives are not stored."""
+        """Give up the sign-in. Tokens that it still receives are not stored. `why` is for the user, see `end`."""
         self.dropped = True
         self.end(why)
 

@@ -61,6 +61,7 @@ class McpServer:
     folders: tuple[Path, ...]
     """The folders of the workspace, which are the roots of the server."""
     timing: ConnectionTiming
+    """The time limits and pauses."""
     on_change: Callable[[McpServer], None]
     """Called after each change of `info`."""
     credentials: SignIns

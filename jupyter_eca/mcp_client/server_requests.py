@@ -207,6 +207,7 @@ class QuestionDialogue:
 
     async def _ask_field(self, text: str, question: elicitation_forms.FormQuestion) -> elicitation_forms.Value | None:
         """Ask for the value of one field, and ask again if the answer is not valid. Return None if it is left out.
+        `text` is the whole question as the user reads it.
 
         Raises: UnansweredQuestion.
         """

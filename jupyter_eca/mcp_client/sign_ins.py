@@ -123,7 +123,8 @@ class SignIns:
         return sign_in.list_secrets() if sign_in else ()
 
     def drop(self, name: str, why: str) -> None:
-        """Give up the sign-in of this process. The stored sign-in is kept."""
+        """Give up the sign-in of this process, for the reason `why`, which the user's browser shows. The stored sign-in
+        is kept."""
         if sign_in := self._sign_ins.pop(name, None):
             sign_in.drop(why)
 

@@ -29,6 +29,7 @@ class StartQueue:
         # Held while the SDK is imported.
         self._import_lock = asyncio.Lock()
         self._is_sdk_imported = False
+        # How many programs may start at the same time: one for each core, and at least two.
         self._free_slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
 
     async def import_sdk(self) -> None:

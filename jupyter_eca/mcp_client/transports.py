@@ -240,8 +240,8 @@ def _read_stderr(handle: int, watch: TransportWatch) -> None:
 async def open_http(
     settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, find_url_refusal: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
-    """Connect to a URL by streamable HTTP. `find_url_refusal` returns why a request to an address is not allowed, "" if
-    it is. Raises: LocalError when the URL is not one of a server."""
+    """Connect to a URL by streamable HTTP. `auth` signs in to it; None for no sign-in. `find_url_refusal` returns why a
+    request to an address is not allowed, "" if it is. Raises: LocalError when the URL cannot be that of a server."""
     _check_url(settings.url)
     async with (
         _make_client(settings, auth, watch, find_url_refusal) as client,
@@ -254,7 +254,7 @@ async def open_http(
 async def open_sse(
     settings: McpServerConfig, auth: httpx2.Auth | None, watch: TransportWatch, find_url_refusal: Callable[[str], str]
 ) -> AsyncGenerator[TransportStreams]:
-    """Connect to a URL by SSE, the older transport."""
+    """Connect to a URL by SSE, the older transport. See `open_http` for the arguments."""
 
     def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
         """Return our own HTTP client. The settings that the SDK passes for a client are ignored."""

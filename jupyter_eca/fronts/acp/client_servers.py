@@ -40,9 +40,9 @@ class ClientServers:
         self._warn = warn
         self._warned: set[str] = set()  # the names of the servers whose failure was shown to the user
         servers = {f"{PREFIX}{entry.name}": _make_settings(entry) for entry in entries}
-        self._names = frozenset(servers)
+        self._names = frozenset(servers)  # with the prefix
         self._manager = host.make_mcp_manager(servers, folder, self._handle_server_change)
-        self._is_closed = False
+        self._is_closed = False  # whether the servers were ended, so that no tools may be offered any more
 
     async def run(self) -> None:
         """Run the servers until this is cancelled. Then end them, and take their tools away from the model."""

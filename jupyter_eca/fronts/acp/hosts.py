@@ -66,7 +66,7 @@ class FolderHosts:
         self._start = start
         # For each folder, the future of its host, and the task that runs it.
         self._opened: dict[Path, asyncio.Future[Host]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # the tasks that run the hosts
 
     async def open(self, folder: Path) -> Host:
         """Return the host of a folder, and start it first if there is none. Raises: ConfigError."""
@@ -86,8 +86,8 @@ class FolderHosts:
         return [await self.open(folder) for folder in list(self._opened)]
 
     async def _run(self, folder: Path, opened: asyncio.Future[Host]) -> None:
-        """Run the host of a folder. One task enters and leaves its context, because a task group needs that. After an
-        error the next session tries again."""
+        """Run the host of a folder, and set it as the result of `opened`. One task enters and leaves the context of the
+        host, because a task group needs that. After an error the next session tries again."""
         try:
             async with self._start(folder) as host:
                 opened.set_result(host)

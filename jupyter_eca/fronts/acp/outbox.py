@@ -31,11 +31,12 @@ class Outbox:
     """The items that wait to be sent to one client."""
 
     def __init__(self, send: Callable[[Item], Awaitable[None]]) -> None:
+        """Make an empty queue. `send` sends one item to the client."""
         self._send = send
         # A future marks a place in the queue. It is done when all items before it were sent.
         self._waiting: list[Item | asyncio.Future[None]] = []
-        self._wake = asyncio.Event()
-        self._sending = asyncio.Lock()
+        self._wake = asyncio.Event()  # set when items wait
+        self._sending = asyncio.Lock()  # held while items are sent
         self.is_full = asyncio.Event()
         """Set when too many items wait."""
 

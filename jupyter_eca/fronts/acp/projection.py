@@ -62,7 +62,7 @@ _META_KEY: Final = "eca"
 
 
 def is_shown_as_message(kind: FailureKind) -> bool:
-    """Return whether a failed turn is shown as a message, and not as the error of the prompt."""
+    """Return whether a turn that failed for this reason is shown as a message, and not as the error of the prompt."""
     return kind in _SHOWN_FAILURES
 
 
@@ -73,6 +73,7 @@ class AcpProjection:
         """`chat` is the chat of the session. `root` and `find_start` are the folders that paths are relative to, see
         `CallProjection`."""
         self.calls = CallProjection(chat, root, find_start)
+        """The projection of the tool calls."""
         self._own_turns: set[str] = set()  # the turns that this client has prompted
         # The key and the id of the last message. The next piece continues this message if it has the same key.
         self._message: tuple[object, str] | None = None
@@ -125,7 +126,8 @@ class AcpProjection:
         self, event: Event, block: ContentBlock, id: str | None = None, kind: ChunkKind | None = None
     ) -> MessageChunk:
         """Make a piece of a message. Pieces of the same role and turn that follow each other are one message, unless
-        the content has an id of its own."""
+        the content has an `id` of its own. `kind` is the kind of the message; None if it follows from the role of the
+        event."""
         if kind is None:
             kind = "user_message_chunk" if event.role is Role.USER else "agent_message_chunk"
         key = (event.turn, event.role, kind, id)

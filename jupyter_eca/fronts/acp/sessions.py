@@ -89,7 +89,7 @@ class AcpSessions:
         """The open sessions by id, which is the id of the chat."""
         self._client = client
         self._hosts = hosts
-        self._subscribers: dict[Host, AcpSubscriber] = {}
+        self._subscribers: dict[Host, AcpSubscriber] = {}  # by the host that each of them has joined
         self._announced: set[Host] = set()  # the hosts whose untrusted settings the client was informed about
         # The warnings that follow the answer to the request that is opening a session, by the id of the session.
         self._warnings: dict[str, list[str]] = {}

@@ -220,7 +220,7 @@ class CallProjection:
 
     def _describe_change(self, content: ToolCallContent, before: str | None) -> Iterator[CallContent]:
         """Yield what a call would change or run. All characters of the texts are visible, because the user reads them
-        to decide about the call."""
+        to decide about the call. `before` is explained at `project`."""
         arguments = _get_arguments(content)
         # The first part is the argument `code`, if the call has one.
         if (source := split_arguments(arguments, content.details)[0]) is not None:

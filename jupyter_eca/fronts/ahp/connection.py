@@ -77,6 +77,7 @@ class AhpConnection:
         self._link = link
         self._open_front = open_front
         self._front: AhpFront | None = None
+        # The client's messages that are not handled yet, its requests about files, and what waits to be sent to it.
         self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
         self._outgoing: deque[Message | Envelope] = deque()
@@ -87,7 +88,7 @@ class AhpConnection:
         self._concurrent_tasks: set[asyncio.Task[None]] = set()
         # The requests to the client that wait for its answer.
         self._requests: dict[Id, asyncio.Future[Any]] = {}
-        self._request_count = 0
+        self._request_count = 0  # how many requests were sent to the client, from which the next id is made
 
     @property
     def front(self) -> AhpFront:

@@ -91,8 +91,8 @@ class AhpFront:
         self._chats: set[str] = set()
         # For each session whose summary has changed since the last notification, the summary before the change.
         self._changed_summaries: dict[str, Json] = {}
-        self._summary_changed = asyncio.Event()
-        self._has_ended = False
+        self._summary_changed = asyncio.Event()  # set when a summary has changed
+        self._has_ended = False  # whether the server is ending, so that no session needs to be dropped any more
         self._work = GuardedWork("Agent Host Protocol")
 
     @asynccontextmanager
@@ -296,7 +296,7 @@ class AhpFront:
 
     def _mark_summary_changed(self, uri: str, before: Json) -> None:
         """Remember that the summary of a session has changed, for `_publish_summaries`. The hub calls this for each
-        state that changed."""
+        state that changed, with the state `before` the change."""
         if uri in self.sessions and self.hub.get_state(uri)["summary"] is not before["summary"]:
             self._changed_summaries.setdefault(uri, before["summary"])
             self._summary_changed.set()

@@ -150,7 +150,7 @@ class Hub:
         beyond 2**53."""
         self._reserve_numbers = reserve_numbers
         self._replay_floor = start  # only actions with a higher number than this one can be replayed
-        self._recent: deque[Envelope] = deque()
+        self._recent: deque[Envelope] = deque()  # the last envelopes, the oldest first
         self._added_at: dict[str, int] = {ROOT: start}  # the number at which each resource was added
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}

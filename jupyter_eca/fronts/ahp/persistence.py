@@ -46,7 +46,7 @@ class NoteStore:
         # is None, the note is already in `notes`.
         self._changed: dict[str, NotedSession | None] = {}
         self._wake = asyncio.Event()  # set when notes must be written
-        self._reserved_up_to = 0
+        self._reserved_up_to = 0  # the last number that is reserved
 
     async def open(self) -> int:
         """Read the notes, and reserve numbers. Return a number that no action so far has exceeded."""

@@ -127,7 +127,7 @@ class LinkKernel:
         return notebook.Inspection(found=text is not None, text=as_plain_text(text or ""))
 
     async def _request(self, method: str, params: Model, result: type[T]) -> T:
-        """Send a request to the client, and parse its answer. Raises: ToolError."""
+        """Send a request to the client, and parse its answer as the model `result`. Raises: ToolError."""
         try:
             return result.model_validate(await self._peer.request(method, params.as_json_object()))
         except RemoteError as error:
@@ -171,7 +171,7 @@ class LinkEditor:
         return await self._request("editor/getReferences", params, editor.EditorLookupResult)
 
     async def _request(self, method: str, params: Model, result: type[T]) -> T:
-        """Send a request to the editor, and parse its answer. Raises: ToolError."""
+        """Send a request to the editor, and parse its answer as the model `result`. Raises: ToolError."""
         try:
             async with asyncio.timeout(EDITOR_SECONDS):
                 answer = await self._peer.request(method, params.as_json_object())
@@ -195,7 +195,7 @@ class LinkNotebooks:
         self._silent_at: int | None = None
         # The functions that are called with the output of running cells, by the id of the run.
         self._runs: dict[str, RunObserver] = {}
-        self._known_outputs = KnownOutputs()
+        self._known_outputs = KnownOutputs()  # the outputs of cells that the page has sent
 
     async def list(self) -> tuple[notebook.NotebookInfo, ...]:
         """Return the open notebooks; none if the page does not answer.
@@ -273,8 +273,8 @@ class LinkNotebooks:
         return self._known_outputs.complete(answer, fetched)
 
     async def _request(self, method: str, params: Model, result: type[T], seconds: float | None) -> T:
-        """Send a request to the page, and parse its answer. There is no time limit if `seconds` is None. Raises:
-        ToolError."""
+        """Send a request to the page, and parse its answer as the model `result`. There is no time limit if `seconds`
+        is None. Raises: ToolError."""
         try:
             async with asyncio.timeout(seconds):
                 return result.model_validate(await self._peer.request(method, params.as_json_object()))

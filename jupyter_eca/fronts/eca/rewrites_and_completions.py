@@ -72,7 +72,7 @@ class CursorHelp:
     def __init__(self, session: CursorClient, completion_seconds: float = COMPLETION_SECONDS) -> None:
         self._session = session
         self._completion_seconds = completion_seconds
-        self._rewrites: dict[str | int, asyncio.Task[None]] = {}
+        self._rewrites: dict[str | int, asyncio.Task[None]] = {}  # by the client's id of the rewrite
         # The future of the newest completion request. It is done when the next completion is requested.
         self._newer: asyncio.Future[None] | None = None
 

@@ -369,7 +369,7 @@ class EcaSession:
         await self.notify("chat/statusChanged", ChatStatusChangedParams(chat_id=wire_id, status=status))
 
     async def _read_subagents(self, chat: str, within: Span) -> list[Event]:
-        """Return the events of the subagents that ran in a part of a chat."""
+        """Return the events of the subagents that ran in a part of a chat. See `send_past_events` for `within`."""
         subagent_events = await self.host.subagents.read_events(chat, *within) if self.dialect in _NESTING else []
         for event in subagent_events:
             self.last_shown[event.chat] = max(event.seq, self.last_shown.get(event.chat, 0))

@@ -137,7 +137,7 @@ class AgentEndpoint:
         return await asyncio.shield(access.application)
 
     async def _keep_open(self, access: _SessionAccess, opened: asyncio.Future[ASGIApp]) -> None:
-        """Serve a session until its access ends."""
+        """Serve a session until its access ends. The result of `opened` becomes the application that serves it."""
         # The import of the SDK takes half a second.
         await asyncio.to_thread(importlib.import_module, "jupyter_eca.fronts.mcp.http")
         from jupyter_eca.fronts.mcp.agent_backend import AgentBackend

@@ -47,8 +47,8 @@ class AgentSocket:
         token, which it has to check."""
         self._start = start
         self._serve = serve
-        self._folder: Path | None = None
-        self._closed = asyncio.Event()
+        self._folder: Path | None = None  # the folder with the socket; None until it is opened
+        self._closed = asyncio.Event()  # set when no more connections are accepted
 
     def provide_server(self, name: str, token: str) -> dict[str, Any] | None:
         """Open the socket if it is not open, and return the MCP server that an agent starts for its session, in the

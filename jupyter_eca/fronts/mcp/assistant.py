@@ -286,6 +286,7 @@ class _RecordedTool:
         self._tool = tool
         self._result: ToolResult | None = None
         self._error: ToolError | None = None
+        # All other fields are those of the tool.
         self.spec, self.only_reads, self.needs = tool.spec, tool.only_reads, tool.needs
         self.agents, self.makes_checkpoints, self.runs_on_replay = (
             tool.agents,

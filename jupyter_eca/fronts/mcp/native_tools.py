@@ -72,7 +72,7 @@ class ToolNames:
         return text.strip()
 
     def translate_schema(self, schema: Any, values: frozenset[str]) -> Any:
-        """Return a JSON schema with translated names in its descriptions."""
+        """Return a JSON schema with translated names in its descriptions. See `translate` for `values`."""
         match schema:
             case dict():
                 return {

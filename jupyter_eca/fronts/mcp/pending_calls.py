@@ -57,6 +57,7 @@ class CallInProgress:
         """The id by which the client names the call in its next request."""
         self.context = context
         """The context of the newest request of the call."""
+        # The question that waits for its answer in the stateless version, and the future of the answer.
         self._question: types.ElicitRequestFormParams | None = None
         self._answer: asyncio.Future[types.ElicitResult] | None = None
         # Set while a question waits to be sent as a result.

@@ -334,7 +334,8 @@ class RestFront:
 
     def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
         """Return the turn that runs in a chat, with a new reader and a projection of its own. `id` is the host's id of
-        the chat, `chat` the client's. Raises: UnknownChat."""
+        the chat, `chat` the client's. `after` is the number of the last event that the client knows. Raises:
+        UnknownChat."""
         live = self._host.chats.get_live(id)
         if live is None:
             raise UnknownChat(f"There is no chat {chat!r}.")

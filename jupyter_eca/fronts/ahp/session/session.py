@@ -100,6 +100,7 @@ class AhpSession:
         # The tasks that start turns, by the id of the turn.
         self._start_tasks: dict[str, asyncio.Task[None]] = {}
         self.input_requests = InputRequests(self.uri, lambda: self.state, self.dispatch)
+        """The open questions to the users of the session."""
         # The tasks that end the tools and the calls of clients that have left, by the id of the client.
         self._leaving: dict[str, asyncio.Task[None]] = {}
         self._refresh_pending = False  # whether a refresh was requested that has not begun

@@ -51,7 +51,8 @@ async def query_files(session: EcaSession, params: context.ChatQueryFilesParams)
 
 
 def _make_relative(path: str, start: str) -> str | None:
-    """Return a path relative to the folder in which relative paths of a message begin; None on another drive."""
+    """Return a path relative to `start`, the folder in which relative paths of a message begin; None if the path is on
+    another drive."""
     try:
         return Path(os.path.relpath(path, start)).as_posix()
     except ValueError:

@@ -65,7 +65,8 @@ def _describe_rights(session: EcaSession) -> lifecycle.ClientRights | None:
 
 
 def _use_client_agent(session: EcaSession, wanted: object) -> None:
-    """Use the default agent that the client names in its initialization options.
+    """Use the default agent `wanted` that the client names in its initialization options. Any value that is not the
+    name of an agent is ignored.
 
     A host that belongs to one client is made with these options. A host with many clients was made earlier, so the
     agent is set here for this client. A client that asks for the agent "plan" must not get an agent that changes files.

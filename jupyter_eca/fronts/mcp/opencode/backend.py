@@ -56,7 +56,7 @@ class OpenCode:
         """Read the settings from environment variables. `folder` is the working directory. Raises: ConfigError."""
         self.api = OpenCodeApi(environment)
         self.default_model = environment.get("OPENCODE_DEFAULT_MODEL", "")
-        self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")
+        self._project = environment.get("OPENCODE_DEFAULT_PROJECT", "")  # the folder of calls that name none
         self._folder = folder
         self._prompts: set[asyncio.Task[Any]] = set()  # the requests that wait for an answer
         plugs: list[Offers] = list(loader.find("fronts.mcp.opencode.offers", "OFFERS").values())
