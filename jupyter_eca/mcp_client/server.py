@@ -183,6 +183,7 @@ class McpServer:
             began = loop.time()
             await self._run_session()
             if self.status is not ServerStatus.FAILED:
+                # A server that wants a sign-in is not started again by itself.
                 self.is_wanted = self.is_wanted and self.status is not ServerStatus.REQUIRES_AUTH
                 continue
             failures = 0 if loop.time() - began > self.timing.keep_alive else failures

@@ -35,6 +35,7 @@ class PermissionDecision(Enum):
     """The answer is not one of the offered options. It does not allow the call."""
 
 
+# What each option means.
 _DECISIONS: Final = {
     _ALLOW: PermissionDecision.ALLOW,
     _ALLOW_IN_CHAT: PermissionDecision.ALLOW_IN_CHAT,

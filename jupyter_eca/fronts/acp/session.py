@@ -66,6 +66,7 @@ SelectUpdate = ModeUpdate | OptionsUpdate
 # Of a larger file, the client is shown only the changed places. See `tool_calls.MAX_TEXT_CHARACTERS`.
 _MAX_READ_BYTES: Final = 4_000_000
 
+# The warning about a waiting call in a session whose client may not approve it, while another client may.
 _DECIDED_ELSEWHERE: Final = (
     "A tool call waits for approval. This connection may not approve it: do so in the chat panel of JupyterLab."
 )

@@ -280,6 +280,7 @@ async def request_resource(caller: CommandCaller, params: requests.ResourceReque
     return await caller.front.resources.request(params, caller.client, caller.chats)
 
 
+# The commands, by the methods of their requests.
 COMMANDS: Final[Mapping[str, AhpCommand]] = {
     "subscribe": AhpCommand(requests.Subscribe, subscribe, allows_readers=True),
     "createSession": AhpCommand(requests.CreateSession, create_session),

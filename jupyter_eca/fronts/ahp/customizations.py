@@ -100,6 +100,7 @@ async def _list_skills(host: Host) -> list[Json]:
     ]
 
 
+# One function for each kind of customization, in the order in which clients get the kinds.
 SOURCES: Final[tuple[Source, ...]] = (_list_servers, _list_rules, _list_skills, _list_commands, _list_agents)
 
 

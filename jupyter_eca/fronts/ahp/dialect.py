@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.ahp.hub import Envelope, MissedActions, Snapshot
     from jupyter_eca.fronts.ahp.reducers.base import Json
 
+# How the URI of a session begins. The id of its chat follows.
 _SCHEME: Final = f"{PROVIDER}:/"
 # Fields whose content belongs to a tool or a model. A null in them may have a meaning, so it is kept.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})

@@ -43,6 +43,7 @@ class Wording:
 
 
 ENGLISH: Final = "en"
+# The texts by the language, which is the first part of a BCP 47 tag.
 LANGUAGES: Final[Mapping[str, Wording]] = {
     ENGLISH: Wording(
         "Allow",

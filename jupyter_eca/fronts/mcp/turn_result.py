@@ -46,6 +46,7 @@ REFUSALS: Final = {
     RejectReason.PLAN: ("The agent only plans, so this call did not run; nothing was changed.",
                         "Ask with another agent to have it carried out."),
 }  # fmt: skip
+# The suggestion for a call that nobody could approve, although this server has a chat panel.
 _OPEN_PANEL: Final = "Have the user open the chat panel in JupyterLab and call again: the call can be approved there."
 
 # The message and the suggestion for a tool call that was stopped while it ran.

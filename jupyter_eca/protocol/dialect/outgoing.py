@@ -63,6 +63,8 @@ _OLD_CONTENTS: Final = frozenset({
     "toolCallRun", "toolCalled", "toolCallRejected",
 })  # fmt: skip
 _OLD_CONTEXTS: Final = frozenset({"file", "directory", "web", "repoMap", "mcpResource"})
+# Our words for the kind of a command, the origin of a tool and the status of a tool server, and the words of both older
+# revisions for the same.
 _OLD_COMMANDS: Final = {"mcpPrompt": "mcp-prompt", "customPrompt": "native", "skill": "native"}
 _OLD_ORIGINS: Final = {"server": "native", "unknown": "native"}
 _OLD_SERVERS: Final = {"requires-auth": "failed", "stopping": "stopped"}

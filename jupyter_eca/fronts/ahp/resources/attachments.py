@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # client sends it back unchanged.
 META_KEY: Final = "eca"
 
+# Parses the JSON of a context.
 _CONTEXT: TypeAdapter[Any] = TypeAdapter(ChatContext)
 
 

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.changes import ChangedText
     from jupyter_eca.protocol.content import FileChangeDetails
 
+# The forms of the three URIs in the docstring of this module, in the same order.
 _PICTURE: Final = re.compile(r"(?P<session>.+)/content/image/(?P<seq>\d{1,18})")
-_FILE: Final = re.compile(r"(?P<session>.+)/content/(?P<side>before|after)/(?P<call>[^/]+)")
+_SIDE: Final = re.compile(r"(?P<session>.+)/content/(?P<side>before|after)/(?P<call>[^/]+)")
 _CHANGE: Final = re.compile(r"(?P<session>.+)/content/changes/(?P<side>before|after)/(?P<change>[^/]+)")
 
 
@@ -41,7 +42,7 @@ def parse_picture(uri: str) -> tuple[str, int] | None:
 
 def parse_side(uri: str) -> tuple[str, str, str] | None:
     """Return the URI of the session, `before` or `after`, and the id of the call. Return None for another URI."""
-    match = _FILE.fullmatch(uri)
+    match = _SIDE.fullmatch(uri)
     return (match["session"], match["side"], unquote(match["call"])) if match else None
 
 

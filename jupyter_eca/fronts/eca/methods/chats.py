@@ -42,8 +42,8 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
     operations = session.host.chat_operations
     async with session.replaying():
         try:
-            # Since the client came back, it has already got newer events. Missed pieces of a text would be joined with
-            # these, and sent again. So the whole chat is sent.
+            # Since the client connected again, it has already got events after the one that it names. Missed pieces of
+            # a text would be joined with these events, whose text would then be sent twice. So the whole chat is sent.
             if after is not None and session.capabilities.envelope and session.last_shown.get(id, 0) > after:
                 after = None
             page = await operations.read_page(id, params.limit, before, after)
@@ -54,6 +54,7 @@ async def open(session: EcaSession, params: chats.ChatOpenParams) -> chats.ChatO
                 expired = chats.PageError(code=chats.PageErrorCode.CURSOR_EXPIRED, message=str(error))
                 return chats.ChatOpenResult(found=True, chat_id=params.chat_id, error=expired)
             after, page = None, await operations.read_page(id, params.limit, None, None)
+        # A client without `envelope` draws a flag where it receives it. So it gets each flag right after its message.
         flags = () if session.capabilities.envelope else await operations.list_flags(id)
         row = await session.host.chats.read_row(id)
         title = row.title if row else None

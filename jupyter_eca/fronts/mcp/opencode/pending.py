@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # The answers to a request for permission, by OpenCode's names.
 _ONCE, _ALWAYS, _REJECT = "once", "always", "reject"
+# The JSON schema of the form in which the user answers.
 _SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"decision": {"type": "string", "enum": [_ONCE, _ALWAYS, _REJECT]}},
