@@ -111,6 +111,7 @@ class ServerSignIn:
         registered = stored.clients.get(self.attempt.landing.address) if self.attempt else None
         data = self.grant.client if self.grant else registered
         client = OAuthClientInformationFull.model_validate(data) if data else None
+        # In a registration, the time 0 means that the secret never expires (RFC 7591).
         has_expired = client is not None and 0 < (client.client_secret_expires_at or 0) < time.time()
         return None if has_expired and self.attempt else client
 

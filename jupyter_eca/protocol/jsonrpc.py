@@ -204,7 +204,8 @@ def encode_frame(message: Message) -> bytes:
 
 
 def _encode_body(message: Message) -> bytes:
-    """Return the JSON as UTF-8. Half of a surrogate pair becomes an escape, which is the same in Python and in JSON."""
+    """Return the JSON as UTF-8. Half of a surrogate pair becomes an escape such as `\\ud83d`, which Python and JSON
+    write in the same way."""
     text = json.dumps(to_json(message), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
@@ -260,8 +261,9 @@ class FrameReader:
         except UnicodeDecodeError as error:
             raise FrameError("the header is not ASCII") from error
         del self._buffer[: end.end()]
+        # An empty header counts as one empty line, which is refused.
         self._header = dict(_parse_field(line) for line in text.splitlines() or [""])
-        _read_length(self._header)
+        _read_length(self._header)  # refuse a wrong length before the body comes
         return True
 
 

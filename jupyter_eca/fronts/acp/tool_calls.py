@@ -268,6 +268,7 @@ class CallProjection:
             named += [start / path for name in _PATHS if isinstance(path := arguments.get(name), str) and path]
         line = arguments.get("line_offset")
         paths = dict.fromkeys(path for path in map(str, named) if "\0" not in path)
+        # `line_offset` counts from 0, and the protocol counts from 1.
         first_line = line + 1 if isinstance(line, int) and line >= 0 and content.name == "read_file" else None
         return tuple(CallLocation(path=path, line=first_line) for path in paths) or None
 

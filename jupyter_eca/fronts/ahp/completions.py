@@ -41,7 +41,7 @@ async def list_items(host: Host, chat: str, files: Files, text: str, offset: int
     units = text.encode("utf-16-le", "surrogatepass")
     if not 0 <= offset <= len(units) // 2:
         raise RemoteError("The offset is outside of the text.", AhpErrorCode.INVALID_PARAMS)
-    typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
+    typed = units[: 2 * offset].decode("utf-16-le", "surrogatepass")  # a code unit has two bytes
     if match := _COMMAND.fullmatch(typed):
         matching = filter_commands(await list_commands(host), match["query"])
         return [

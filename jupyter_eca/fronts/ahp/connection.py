@@ -461,6 +461,8 @@ def _parse_params(model: type[T], params: Any) -> T:
 def _describe_error(raw: Json, error: ValidationError) -> str:
     """Return the reason why an action could not be parsed, for the client."""
     first = error.errors(include_url=False, include_input=False)[0]
+    # pydantic's error for a type that is none of those in `actions.ClientAction`.
     if first["type"] == "union_tag_invalid" and not first["loc"]:
         return f"No client may send {raw['type']}."
+    # The place of the error begins with the type of the action, which is left out.
     return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"

@@ -105,6 +105,7 @@ class NoteStore:
                     self._store.do(lambda tables: [tables.save_note(chat, text) for chat, text in texts.items()])
                 )
             except NotSaved:
+                # What has changed meanwhile takes the place of these notes.
                 self._changed = dict.fromkeys((chat for chat in texts if chat in self.notes), None) | self._changed
                 raise
 

@@ -54,5 +54,6 @@ def join_events(items: Iterable[Item]) -> list[Item]:
     """Return the items, in which events that follow each other are joined if they are pieces of one text."""
     merged: list[Item] = []
     for run in group_events(items):
+        # A run without an event is one other item, which stays as it is.
         merged += merge_pieces(item for item in run if isinstance(item, Event)) or run
     return merged

@@ -167,8 +167,8 @@ class Resources:
     def _resolve_entry(self, uri: str, client: str) -> Path:
         """Return the path of a folder's entry that the client may remove or replace. Raises: RemoteError.
 
-        If the entry is a symbolic link, the path is that of the link and not of its target. A folder of the workspace
-        itself is refused.
+        If the entry is a symbolic link, the path is that of the link and not of its target. The folders of the
+        workspace themselves, and folders that contain them, are refused.
         """
         real = self._resolve(uri)
         entry = self._resolve(uri, follow=False)

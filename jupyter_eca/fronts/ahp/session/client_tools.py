@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
     from jupyter_eca.protocol.ahp import actions, content
 
-# The form of tool names that all vendors of models accept: up to 64 of these characters, of
-# which our prefix takes 8.
+# The form of the names that clients can give their tools. All vendors of models accept up to 64 of these characters,
+# and our prefix takes 8 of them. The limit is one lower than it has to be.
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,55}")
 
 # Seconds that a call waits when its client has left. The client may come back.

@@ -614,7 +614,7 @@ class AhpSession:
         active = self.state.get("activeClient")
         client = ActiveClient.model_validate(active) if active else None
         self.client_tools.owner = client.client_id if client else ""
-        self.restore_client(self.client_tools.owner)
+        self.restore_client(self.client_tools.owner)  # the client may have left before, and be back now
         self._host.toolbox.set_client_tools(self.chat, self.client_tools.make_tools(client.tools) if client else ())
 
     def remove_client(self, client: str) -> None:

@@ -119,10 +119,12 @@ class OutputParser:
                 code = rest.partition(";")[0]
                 yield CommandFinished(int(code) if code.isascii() and code.isdecimal() else None)
             case "633" | "1337", _:
+                # VS Code writes `P;Cwd=/work`, and iTerm `CurrentDir=/work`.
                 key, _, value = rest.partition("=") if name == "P" else words.partition("=")
                 if key in {"Cwd", "CurrentDir"}:
                     yield FolderChanged(_unescape(value))
             case "7", _:
+                # The words are a `file:` URI.
                 if (folder := parse_file_uri(words)) is not None:
                     yield FolderChanged(str(folder))
             case _:

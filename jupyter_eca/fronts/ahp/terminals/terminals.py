@@ -70,6 +70,7 @@ class Terminals:
         hub, uri = self._front.hub, params.terminal
         if self._shells is None:
             raise RemoteError("This server has no terminals.", AhpErrorCode.METHOD_NOT_FOUND)
+        # URIs that begin with `eca:` are those of sessions, and the root has a URI with `agenthost:`.
         if hub.has(uri) or uri.startswith(("eca:", "agenthost:")):
             raise RemoteError(f"{uri} is taken.", AhpErrorCode.ALREADY_EXISTS)
         claim = params.claim.as_json_object()

@@ -47,7 +47,7 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     wire_id = uuid.uuid4().hex if params.chat_id is None else params.chat_id
     id = session.host_id(wire_id)
     if isinstance(wire_id, int) and id not in session.wire_ids:
-        id = uuid.uuid4().hex
+        id = uuid.uuid4().hex  # the chat is new
     if not session.door.sees_all_chats and id not in session.wire_ids and await session.host.chats.read_row(id):
         raise RemoteError("this client did not ask in that chat", ErrorCode.REFUSED)
     session.wire_ids[id] = wire_id

@@ -53,6 +53,7 @@ async def estimate(session: EcaSession, params: costs.ChatEstimateParams) -> cos
     choice = Choice(params.model or "", params.agent or "", params.variant)
     selected = session.choices.get(id, NO_CHOICE).fill_from(session.choices.get("", NO_CHOICE))
     prompt = Prompt(id, params.message, choice.fill_from(selected), params.contexts)
+    # The user will probably send this prompt soon, so the model is prepared.
     session.start(host.warmup.warm(id, prompt.choice.model))
     try:
         await host.catalog.refresh()
