@@ -28,8 +28,9 @@ class Job(Model):
     """`shell`, or `cells` for code that runs in a kernel."""
     status: JobStatus
     label: str
-    """What it runs, for the user."""
+    """A short name for lists of jobs."""
     summary: str = ""
+    """The command or the code that it runs."""
     started_at: str
     """When it started, in ISO 8601."""
     elapsed: str

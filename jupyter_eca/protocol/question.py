@@ -85,5 +85,6 @@ class ChatAskQuestionResult(Model):
     """The user's answer."""
 
     answer: str | None = None
+    """The label of the chosen option, or the text that the user has typed; absent when there is no answer."""
     cancelled: bool = False
     """Whether the user did not want to answer."""

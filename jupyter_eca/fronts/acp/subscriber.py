@@ -96,10 +96,13 @@ class AcpSubscriber:
                 # A message about no chat is shown in all sessions of this host.
                 for warned in [session] if session else self._list_sessions() if notice.chat is None else []:
                     self._client.warn(message, warned.id)
+            # The agent of the chat was chosen at another client.
             case ConfigUpdatedParams(chat=selected) if session is not None and selected and selected.select_agent:
                 session.select_agent(selected.select_agent)
+            # The options of the chat's outside agent have changed.
             case ConfigUpdatedParams(chat=selected) if session is not None and selected and selected.agent_options:
                 session.announce_choice()
+            # The configuration has changed.
             case ConfigUpdatedParams() if notice.chat is None:
                 for changed in self._list_sessions():
                     changed.refresh()

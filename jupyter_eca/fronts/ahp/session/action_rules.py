@@ -70,8 +70,8 @@ def refuse_session_action(state: Json, action: actions.SessionAction, client: st
         case actions.ConfigChanged(config=config):
             return refuse_config(get_object(state, "config"), config)
         case actions.TurnsTruncated(turn_id=turn) if turn is not None:
-            known = any(known_turn["id"] == turn for known_turn in get_list(state, "turns"))
-            return None if known else "There is no such turn."
+            exists = any(known_turn["id"] == turn for known_turn in get_list(state, "turns"))
+            return None if exists else "There is no such turn."
         case actions.PendingMessageSet(user_message=message):
             return _refuse_message(message)
         case actions.PendingMessageRemoved():

@@ -110,6 +110,7 @@ class SessionProjection:
         """Add a steering message, which the model reads while the turn runs. If the state still shows it as pending,
         remove it there."""
         steering = self._get_state().get("steeringMessage")
+        # The host joins several steering messages that follow each other to one text.
         if steering is not None and steering["userMessage"]["text"] in text:
             yield actions.PendingMessageRemoved(session=self._session, kind="steering", id=steering["id"])
         yield self._add_part(turn, SystemPart(content=f"The user added: {text}"))

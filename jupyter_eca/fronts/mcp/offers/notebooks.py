@@ -111,7 +111,7 @@ class NotebookShelf:
             parts.append((await _find_notebooks(backend).read(path)).as_json_object())
         if match["kind"] == "kernel":
             with suppress(EcaError):
-                kernels = find_kernels(backend.host.services, None)
+                kernels = find_kernels(backend.host.services, None)  # None: no cell asks
                 kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
                 parts.append((await kernel.state()).as_json_object() if kernel is not None else None)
         return hashlib.sha256(answers.as_json({"parts": parts}).encode("utf-8", "replace")).hexdigest()
@@ -182,7 +182,8 @@ def _describe_cell(document: NotebookDocument, cell: NotebookCell) -> dict[str, 
 
 async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
     """Return the state of a notebook's kernel, and its variables if it is idle."""
-    kernels = find_kernels(backend.host.services, None)
+    kernels = find_kernels(backend.host.services, None)  # None: no cell asks
+    # Where notebooks have no kernels of their own, as in a process without a Jupyter server, one kernel may serve all.
     kernel = await kernels.find(path) if kernels is not None else backend.host.workspace.kernel
     if kernel is None:
         raise RefusedCall("There is no kernel here.")
