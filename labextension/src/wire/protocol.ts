@@ -364,7 +364,10 @@ export interface ChangeReverted {
 export interface ChangedCell {
   /** The id by which `chat/keep` and `chat/revert` name the change. */
   readonly id: string;
-  /** The number of the file or cell in its chat. It is the same for every extent. */
+  /**
+   * The number by which `/undo` names the file or cell: the changed files and cells of a chat are counted from 1, in
+   * the order of their first changes. It does not depend on `extent`.
+   */
   readonly number: number;
   /** The id of the turn that made the change. */
   readonly turn: string;
@@ -394,7 +397,10 @@ export interface ChangedCell {
 export interface ChangedFile {
   /** The id by which `chat/keep` and `chat/revert` name the change. */
   readonly id: string;
-  /** The number of the file or cell in its chat. It is the same for every extent. */
+  /**
+   * The number by which `/undo` names the file or cell: the changed files and cells of a chat are counted from 1, in
+   * the order of their first changes. It does not depend on `extent`.
+   */
   readonly number: number;
   /** The id of the turn that made the change. */
   readonly turn: string;
@@ -452,6 +458,7 @@ export interface ChatAskQuestionParams {
 
 /** The user's answer. */
 export interface ChatAskQuestionResult {
+  /** The label of the chosen option, or the text that the user has typed; absent when there is no answer. */
   readonly answer?: string;
   /** Whether the user did not want to answer. */
   readonly cancelled?: boolean;
@@ -1498,8 +1505,9 @@ export interface Job {
   /** `shell`, or `cells` for code that runs in a kernel. */
   readonly type: string;
   readonly status: JobStatus;
-  /** What it runs, for the user. */
+  /** A short name for lists of jobs. */
   readonly label: string;
+  /** The command or the code that it runs. */
   readonly summary: string;
   /** When it started, in ISO 8601. */
   readonly startedAt: string;
