@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
-from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.config.schema import AGENT_ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -48,11 +48,11 @@ def find_problems(
     for name, settings in config.agent.items():
         subject = f"The agent {name!r}"
         parent = settings.inherit
-        if parent and ALIASES.get(parent, parent) not in known:
+        if parent and AGENT_ALIASES.get(parent, parent) not in known:
             text = f"{subject} inherits from {parent!r}, which does not exist. It works without a parent."
             yield AgentProblem(name, parent, text)
         for spawner in settings.spawnable_by or ():
-            if ALIASES.get(spawner, spawner) not in known:
+            if AGENT_ALIASES.get(spawner, spawner) not in known:
                 yield AgentProblem(
                     name, spawner, f"{subject} names {spawner!r} in `spawnableBy`. There is no such agent."
                 )

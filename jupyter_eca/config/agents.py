@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.outside.outside_agents import OutsideAgent, combine_outside_agents
-from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
+from jupyter_eca.config.schema import AGENT_ALIASES, AgentConfig, AgentMode
 from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.policy import Policy, merge_policies
 from jupyter_eca.protocol.base import Model
@@ -98,7 +98,9 @@ class Agent(Model):
     def may_spawn(self, other: Agent) -> bool:
         """Return whether this agent may spawn the other one."""
         spawners = other.spawnable_by
-        is_allowed = spawners is None or any(ALIASES.get(name, name) in {self.name, self.kind} for name in spawners)
+        is_allowed = spawners is None or any(
+            AGENT_ALIASES.get(name, name) in {self.name, self.kind} for name in spawners
+        )
         return is_allowed and other.mode is not AgentMode.PRIMARY
 
     def has_tool(self, tool: ToolSpec, *, only_reads: bool, agents: frozenset[str] = frozenset()) -> bool:
@@ -224,7 +226,7 @@ def _list_ancestry(config: Config, name: str) -> list[tuple[str, AgentConfig]]:
         layers = [settings[current] for settings in (config.agent, _BUILT_IN) if current in settings]
         ancestry[current] = layers
         parent = next((layer.inherit for layer in layers if layer.inherit), None)
-        current = parent and ALIASES.get(parent, parent)
+        current = parent and AGENT_ALIASES.get(parent, parent)
     if current and current not in ancestry:
         _log.warning("the agent %r inherits from %r, which does not exist", name, current)
     return [(ancestor, settings) for ancestor, layers in ancestry.items() for settings in layers]

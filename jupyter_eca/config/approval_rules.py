@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config.editing import WRITING, ConfigFiles
 from jupyter_eca.config.layers import ALLOWED
-from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.engine.approval.policy import Decision, Rule
 from jupyter_eca.engine.approval.proposed_rule import merge_rules, subtract_rule
 from jupyter_eca.errors import LocalError
@@ -72,7 +72,7 @@ def _list_places(agent: str, decision: str, name: str) -> list[Place]:
     """Return all places in a file where a rule can be written. Agents have older names, and `agent` an older key."""
     if not agent:
         return [(*_APPROVAL, decision, name)]
-    agent_names = [agent, *(old for old, new in ALIASES.items() if new == agent)]
+    agent_names = [agent, *(old for old, new in AGENT_ALIASES.items() if new == agent)]
     return [(key, of_agent, *_APPROVAL, decision, name) for key in ("agent", "behavior") for of_agent in agent_names]
 
 

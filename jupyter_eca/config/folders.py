@@ -49,7 +49,7 @@ def _list_files(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
-def find_limits(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] | None:
+def find_allowed_folders(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] | None:
     """Return the folders in which a file must be when it is opened, after all links are followed.
 
     For a file of a project, these are the folders of the workspace. None for one of the user's own files, which may be

@@ -37,7 +37,7 @@ from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.policy.document import Feature, FeatureState
 from jupyter_eca.config.policy.enforcement import drop_allow_rules, enforce
 from jupyter_eca.config.policy.sources import list_policy_files, read_policies
-from jupyter_eca.config.schema import ALIASES, AgentConfig, Config
+from jupyter_eca.config.schema import AGENT_ALIASES, AgentConfig, Config
 from jupyter_eca.config.trust.addresses import drop_secrets
 from jupyter_eca.config.trust.held_settings import describe_held
 from jupyter_eca.config.trust.restrictions import (
@@ -413,7 +413,7 @@ class _ConfigReader:
                 self._leave_agent_out(str(path), error)
             else:
                 name = path.stem.lower()  # as in ECA
-                settings = {"agent": {ALIASES.get(name, name): written}}
+                settings = {"agent": {AGENT_ALIASES.get(name, name): written}}
                 layer = self._make_layer(str(path), path.parent, own=own, within=within)
                 yield _ConfigPart(settings, layer, is_agent=True)
 
@@ -540,7 +540,7 @@ def find_default_agent(settings: Mapping[str, Any]) -> str | None:
 def _modernize(settings: Json) -> Json:
     """Return the settings with the current names of keys and agents.
 
-    The older names are `behavior` for `agent`, the older keys of the default agent, and the names in `ALIASES`.
+    The older names are `behavior` for `agent`, the older keys of the default agent, and the names in `AGENT_ALIASES`.
     """
     moved = {name: value for name, value in settings.items() if name not in {"behavior", "defaultBehavior"}}
     if agent := find_default_agent(settings):
@@ -552,7 +552,7 @@ def _modernize(settings: Json) -> Json:
     for key in ("behavior", "agent"):
         agents: Any = settings.get(key)
         if isinstance(agents, dict):
-            named = merge(named, {ALIASES.get(name, name): value for name, value in cast("Json", agents).items()})
+            named = merge(named, {AGENT_ALIASES.get(name, name): value for name, value in cast("Json", agents).items()})
     return {**moved, "agent": named} if named else moved
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_eca.config.agents import CODE, resolve_agents
 from jupyter_eca.config.hooks import parse_hooks
-from jupyter_eca.config.schema import ALIASES, AgentMode
+from jupyter_eca.config.schema import AGENT_ALIASES, AgentMode
 from jupyter_eca.engine.model.budget import BudgetScope
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ResolvedConfig:
         """Return the agent of this name. An empty or unknown name stands for the default agent; an unknown one is
         logged."""
         for candidate in (name, self.config.default_agent):
-            if agent := self.agents.get(ALIASES.get(candidate, candidate)):
+            if agent := self.agents.get(AGENT_ALIASES.get(candidate, candidate)):
                 return agent
             if candidate:
                 _log.warning("there is no agent %r; known are %s", candidate, ", ".join(self.agents))

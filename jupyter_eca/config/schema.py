@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Older names of the default agent, which the two older revisions of ECA and some clients use.
-ALIASES = {"agent": "code", "build": "code"}
+AGENT_ALIASES = {"agent": "code", "build": "code"}
 
 FileState = tuple[int, int, int]
 """The state of a file: the time of its last change, its size and its inode. Another state means that the file has
@@ -443,7 +443,7 @@ class Config(Model):
     @classmethod
     def _to_current_name(cls, value: str) -> str:
         """Accept an older name of the default agent."""
-        return ALIASES.get(value, value)
+        return AGENT_ALIASES.get(value, value)
 
     @field_validator("variants_by_model")
     @classmethod

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.config import folders
 from jupyter_eca.config.front_matter import split_front_matter
 from jupyter_eca.config.provider_schema import check_pattern
-from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.engine.model.texts import Section
 from jupyter_eca.instructions import globs, text_files
 from jupyter_eca.instructions.template import render
@@ -141,7 +141,7 @@ def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[In
         roots = [root for root in (root.resolve() for root in files.roots) if real.is_relative_to(root)]
         root = max(roots, key=lambda folder: len(folder.parts), default=None)
         try:
-            found[real] = _parse(real, path.name, root, folders.find_limits(path, files.roots))
+            found[real] = _parse(real, path.name, root, folders.find_allowed_folders(path, files.roots))
         except ValueError as error:
             warn(f"The rule {path} was left out: {error}.")
     return tuple(sorted(found.values(), key=lambda rule: rule.root is not None))
@@ -176,7 +176,7 @@ def _parse(path: Path, name: str, root: Path | None, within: tuple[Path, ...] | 
         name,
         root,
         text,
-        tuple(ALIASES.get(agent, agent) for agent in _read_texts(front, "agent")),
+        tuple(AGENT_ALIASES.get(agent, agent) for agent in _read_texts(front, "agent")),
         tuple(check_pattern(pattern) for pattern in _read_texts(front, "model")),
         _read_texts(front, "paths"),
         _read_texts(front, "enforce") or (MODIFY,),

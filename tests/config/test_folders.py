@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config.folders import find_limits
+from jupyter_eca.config.folders import find_allowed_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,4 +17,4 @@ def test_a_file_under_a_linked_folder_belongs_to_the_workspace_also_if_the_folde
     real.mkdir()
     link = tmp_path / "link"
     link.symlink_to(real)
-    assert find_limits(link / "rule.md", iter([link])) == (real.resolve(),)
+    assert find_allowed_folders(link / "rule.md", iter([link])) == (real.resolve(),)

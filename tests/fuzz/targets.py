@@ -21,9 +21,9 @@ from jupyter_eca.config.front_matter import decode_text, parse_agent, split_leni
 from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.layers import read_config
 from jupyter_eca.config.policy.sources import VARIABLE, read_policies
-from jupyter_eca.engine.approval.code_targets import find_in_code
+from jupyter_eca.engine.approval.code_targets import find_protected_in_code
 from jupyter_eca.engine.approval.git_reads import list_git_folders
-from jupyter_eca.engine.approval.line_targets import find_in_line
+from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.text.exact_text import as_exact_text, as_terminal_text
@@ -235,12 +235,12 @@ async def read_hooks(data: bytes) -> None:
 async def read_command_line(data: bytes) -> None:
     line = as_text(data)
     find_keys(line)
-    find_in_line(line, "", BY_TEXT)
+    find_protected_in_line(line, "", BY_TEXT)
     list_git_folders(line, "")
 
 
 async def read_code(data: bytes) -> None:
-    find_in_code(as_text(data), ("",), BY_TEXT)
+    find_protected_in_code(as_text(data), ("",), BY_TEXT)
 
 
 async def show_terminal_output(data: bytes) -> None:

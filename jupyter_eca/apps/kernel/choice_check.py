@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.errors import CellError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
     if not (agent or variant):
         return
     await setup.received.wait()  # until the server has sent the names that exist
-    # `ALIASES` has the earlier names of agents, which still work.
-    if agent and ALIASES.get(agent, agent) not in setup.agents:
+    # `AGENT_ALIASES` has the earlier names of agents, which still work.
+    if agent and AGENT_ALIASES.get(agent, agent) not in setup.agents:
         known = f"There is no agent {agent!r}. Write {_format_options('--agent', setup.agents)}."
         raise CellError(known + _describe_untrusted(agent, setup.untrusted))
     # The variant is checked only if the variants of its model are known here. They are not known in two cases. If no

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel import options
-from jupyter_eca.apps.kernel.engine.saved_code import KEY
+from jupyter_eca.apps.kernel.engine.saved_code import METADATA_KEY
 from jupyter_eca.apps.kernel.transform import find_questions
 from jupyter_eca.errors import LocalError
 from jupyter_eca.workspace.notebooks.prompt_cells import KERNEL_NAME as KERNEL_OF_PROMPTS
@@ -109,7 +109,7 @@ def _convert_cell(cell: Json, source: str) -> Iterator[Json]:
         yield from map(_create_markdown_cell, questions)
         yield from _convert_answer(outputs) if questions else ()
         return
-    code_outputs = [output for output in outputs if KEY not in output.get("metadata", {})]
+    code_outputs = [output for output in outputs if METADATA_KEY not in output.get("metadata", {})]
     old_fields = {"metadata": cell.get("metadata", {}), "execution_count": cell.get("execution_count")}
     # In a notebook of prompts, code begins with `%%python`, which IPython ran as a comment.
     yield _create_code_cell(code.removeprefix("# %%python\n"), code_outputs) | old_fields
@@ -144,14 +144,14 @@ def _convert_answer(outputs: list[Json]) -> Iterator[Json]:
     for output in outputs:
         text = _join_lines(output.get("data", {}).get("text/markdown", ""))
         # An output with our key and no runs is a figure, which belongs to a run.
-        if KEY not in output.get("metadata", {}) or "runs" in output["metadata"][KEY]:
+        if METADATA_KEY not in output.get("metadata", {}) or "runs" in output["metadata"][METADATA_KEY]:
             answer = _CALL.sub("", text).strip()
             yield from [_create_markdown_cell(re.sub(r"\n{3,}", "\n\n", answer))] if answer else ()
 
 
 def _convert_runs(outputs: list[Json]) -> Iterator[Json]:
     """Yield a code cell for each run of code that the outputs of an answer keep."""
-    marks = [(output.get("metadata", {}).get(KEY, {}), output) for output in outputs]
+    marks = [(output.get("metadata", {}).get(METADATA_KEY, {}), output) for output in outputs]
     # The figures that the page has shown, by the number of their run and their number in the run.
     shown_outputs = {(mark["run"], mark["output"]): output for mark, output in marks if "run" in mark}
     for runs in (mark["runs"] for mark, _ in marks if "runs" in mark):
@@ -169,13 +169,13 @@ def _find_output(run: int, output: Json, shown_outputs: dict[tuple[int, int], Js
     """Return an output of a run as the new notebook has it. `run` is the number of the run, `output` the output as it
     is saved there. If the page has shown it in an output of its own (`shown_outputs`), return that, or None if the user
     has removed it."""
-    mark = output.get("metadata", {}).get(KEY)
+    mark = output.get("metadata", {}).get(METADATA_KEY)
     if mark is None:
         return output
     own_output = shown_outputs.get((run, mark["output"]))
     if own_output is None:
         return None
-    metadata = {name: value for name, value in own_output["metadata"].items() if name != KEY}
+    metadata = {name: value for name, value in own_output["metadata"].items() if name != METADATA_KEY}
     return {"output_type": "display_data", "data": own_output["data"], "metadata": metadata}
 
 

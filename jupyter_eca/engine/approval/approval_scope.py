@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
-from jupyter_eca.engine.approval.named_arguments import describe_folder, name_folder
+from jupyter_eca.engine.approval.named_arguments import describe_folder, get_parent_folder
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.protocol.content import Origin
@@ -116,7 +116,7 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
             folder = targets.paths.get(FOLDER_ARGUMENT, (".",))[0]
             return _list_command_scopes(scope, line, folder) if isinstance(line, str) else ()
         case ApprovalCoverage.FOLDER:
-            folders = [name_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
+            folders = [get_parent_folder(targets.paths[name][0]) for name in tool.paths if name in targets.paths]
             are_all_known = len(folders) == len(tool.paths)
             return (replace(scope, kind=ScopeKind.FOLDER, value=" and ".join(folders)),) if are_all_known else ()
         case ApprovalCoverage.NOTEBOOK:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.call_parts import CallPart, list_parts
-from jupyter_eca.engine.approval.code_targets import find_in_code, list_shown_code
+from jupyter_eca.engine.approval.code_targets import find_protected_in_code, list_shown_code
 from jupyter_eca.engine.approval.git_reads import list_git_folders
-from jupyter_eca.engine.approval.line_targets import find_in_line
+from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
-from jupyter_eca.engine.approval.protected_paths import find_in_text
+from jupyter_eca.engine.approval.protected_paths import find_protected_name
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.protocol.content import Origin
 
@@ -147,7 +147,7 @@ def _find_protected(
                 return forms[0]
     if runs_line:
         folder = str(arguments.get(FOLDER_ARGUMENT) or "")
-        return find_in_line(str(arguments.get("command")), folder, resolver)
+        return find_protected_in_line(str(arguments.get("command")), folder, resolver)
     if _is_ours(tool):
         # A kernel works in the folder of its notebook.
         notebook = next((form for form in paths.get(NOTEBOOK_ARGUMENT, ()) if form.startswith("/")), "")
@@ -161,9 +161,9 @@ def _find_protected(
             for text in list_texts(values.get(name))
         )
         code = (*texts, *list_shown_code(details))
-        found = (find_in_code(text, folders, resolver) for text in code)
+        found = (find_protected_in_code(text, folders, resolver) for text in code)
     else:
-        found = map(find_in_text, _list_code(arguments))
+        found = map(find_protected_name, _list_code(arguments))
     return next(filter(None, found), "")
 
 

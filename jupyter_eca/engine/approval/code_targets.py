@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.approval.line_targets import find_in_line
+from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.path_resolver import guess_paths
-from jupyter_eca.engine.approval.protected_paths import find_in_text, list_names_in_text
+from jupyter_eca.engine.approval.protected_paths import find_protected_name, list_protected_names
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails
 from jupyter_eca.protocol.notebook import EditCell, InsertCell
 
@@ -35,12 +35,12 @@ _SHELL_CELL: Final = re.compile(r"\s*%%(?:bash|sh|script|sx|system|!)[^\n]*\n(.*
 _SHELL_LINE: Final = re.compile(r"^[^\n'\"#]*?(?:!|%(?:sx|system)\s)(.+)$", re.MULTILINE)
 
 
-def find_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) -> str:
+def find_protected_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) -> str:
     """Return a protected path that code may change, "" for none.
 
     `folders` are the folders in which the kernel may work. Relative paths in the code start there.
     """
-    if found := find_in_text(code):
+    if found := find_protected_name(code):
         return found
     quoted = [found[2] or "" for found in _QUOTED.finditer(code)]
     for path in guess_paths([text for text in quoted if "/" in text or "." in text]):
@@ -51,7 +51,9 @@ def find_in_code(code: str, folders: tuple[str, ...], resolver: PathResolver) ->
     lines = (cell[1],) if cell else tuple(found[1] for found in _SHELL_LINE.finditer(code))
     # In a shell line within Python (`!cp $x y`), `$x` may be a variable of Python. Its value is not known here.
     is_shell = cell is not None
-    results = (find_in_line(line, folder, resolver, counts_unknown=is_shell) for line in lines for folder in folders)
+    results = (
+        find_protected_in_line(line, folder, resolver, counts_unknown=is_shell) for line in lines for folder in folders
+    )
     return next(filter(None, results), "")
 
 
@@ -70,7 +72,9 @@ def list_shown_code(details: ToolCallDetails | None) -> Iterator[str]:
                 match change:
                     case InsertCell(cell=cell):
                         yield cell.source
-                    case EditCell(was=before, source=after) if list_names_in_text(after) - list_names_in_text(before):
+                    case EditCell(was=before, source=after) if list_protected_names(after) - list_protected_names(
+                        before
+                    ):
                         yield after
                     case _:
                         pass

@@ -33,22 +33,22 @@ def list_git_folders(line: str, folder: str) -> tuple[str, ...]:
     """Return the folders in which a command line may call git to read, each once. `folder` is where the line starts.
     The folders may not exist. Empty when the line does not call git to read."""
     commands = parse_commands(line) or split_roughly(line)
-    if not any(map(_reads, commands)):
+    if not any(map(_calls_git_to_read, commands)):
         return ()
     folders = [folder]
     for command in commands:
         starts = tuple(folders)
-        folders += [posixpath.join(start, named) for named in _list_named(command) for start in starts]
+        folders += [posixpath.join(start, named) for named in _list_named_folders(command) for start in starts]
     return tuple(dict.fromkeys(folders))
 
 
-def _reads(command: ParsedCommand) -> bool:
+def _calls_git_to_read(command: ParsedCommand) -> bool:
     """Return whether a command calls git to read, also behind another program: `env git diff`."""
     words = (command.command, *command.args)
     return any(word.rpartition("/")[2] == "git" for word in words) and not _READING.isdisjoint(words)
 
 
-def _list_named(command: ParsedCommand) -> Iterator[str]:
+def _list_named_folders(command: ParsedCommand) -> Iterator[str]:
     """Yield the folders that a command changes to, or names for git."""
     if command.program in _CD_PROGRAMS:
         yield from (word for word in command.args if not word.startswith("-"))

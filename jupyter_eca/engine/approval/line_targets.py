@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.approval import known_programs
 from jupyter_eca.engine.approval.path_resolver import guess_paths
-from jupyter_eca.engine.approval.protected_paths import expand_braces, find_in_text, is_protected_by_pattern
+from jupyter_eca.engine.approval.protected_paths import expand_braces, find_protected_name, is_protected_by_pattern
 from jupyter_eca.engine.approval.shell_expansion import Variables
 from jupyter_eca.engine.approval.shell_parser import (
     ParsedCommand,
@@ -99,7 +99,7 @@ _HARMLESS_NAME: Final = re.compile(
 )
 
 
-def find_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unknown: bool = True) -> str:
+def find_protected_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unknown: bool = True) -> str:
     """Return a protected path that a line may change, "" for none. If it is not certain which path that is, return the
     uncertain part of the line. The user sees the returned text.
 
@@ -111,7 +111,7 @@ def find_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unkno
     if (commands := parse_commands(line)) is not None:
         return _find_in_commands(commands, folder, resolver, resolver, counts_unknown=counts_unknown)
     # First as the line is written, and then with the values of its variables.
-    if found := find_in_text(line.replace("'", "").replace('"', "").replace("\\", "")):
+    if found := find_protected_name(line.replace("'", "").replace('"', "").replace("\\", "")):
         return found
     if found := _find_in_commands(split_roughly(line), folder, resolver, resolver, is_rough=True, counts_unknown=False):
         return found
@@ -133,7 +133,7 @@ def find_in_line(line: str, folder: str, resolver: PathResolver, *, counts_unkno
     if len(starts) > _MAX_FOLDERS:
         return line.strip()
     results = (
-        find_in_line(text, start, inner_resolver, counts_unknown=counts_unknown)
+        find_protected_in_line(text, start, inner_resolver, counts_unknown=counts_unknown)
         for text, start in product(inner_lines, starts)
     )
     return next(filter(None, results), "")
@@ -179,7 +179,7 @@ def _find_in_commands(
         inner_counts_unknown = counts_unknown and (runs_texts or _runs_texts(command))
         lines = command.args if runs_texts or command.hides_program else ()
         for text, start in product(filter(_SEVERAL_WORDS.search, lines), folders):
-            if found := find_in_line(text, start, inner_resolver, counts_unknown=inner_counts_unknown):
+            if found := find_protected_in_line(text, start, inner_resolver, counts_unknown=inner_counts_unknown):
                 return found
         entered = (*_list_entered_folders(command, resolver),)
         is_folder_unknown = is_folder_unknown or UNKNOWN in "".join(entered)
@@ -253,7 +253,7 @@ def _find_in_word(
     if is_pattern and is_protected_by_pattern(written, any_name=not is_rough):
         return written
     after_options = _SHORT_OPTIONS.sub("", bare, count=1) if bare.startswith("-") else bare
-    if found := find_in_text(bare) or find_in_text(after_options):
+    if found := find_protected_name(bare) or find_protected_name(after_options):
         return found
     # The word itself may be a path, or a part of it: after an option, or between two separators.
     parts = {bare, after_options, *_WORD_SEPARATOR.split(bare), *((bare[2:],) if bare.startswith("-") else ())}

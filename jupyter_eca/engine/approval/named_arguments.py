@@ -107,7 +107,7 @@ def describe_exactly(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(f"{_quote_name(name)} {_as_json(value)}" for name, value in arguments.items()))
 
 
-def name_folder(path: str) -> str:
+def get_parent_folder(path: str) -> str:
     """Return the folder of a resolved path, with a slash at its end."""
     return f"{posixpath.dirname(path) or '.'}/".replace("//", "/")
 
@@ -185,7 +185,7 @@ def _describe_path(path: str, resolve: Callable[[str], str]) -> str:
     """Return the words for a path, to be put after the name: ` in notes/`."""
     if len(path) > _MAX_PATH_CHARS or re.search(r"[\x00\r\n]", path):
         return f" {_as_json(path)}"
-    return f" in {describe_folder(_quote(name_folder(resolve(path))))}"
+    return f" in {describe_folder(_quote(get_parent_folder(resolve(path))))}"
 
 
 def _looks_like_path(text: str) -> bool:

@@ -302,10 +302,12 @@ def assign_to_notebook(policy: Policy, notebook: str) -> Policy:
     """Return the rules as rules of a notebook, so that the user is told where they come from. `notebook` is its
     path."""
     names = ("deny", "always_ask", "ask", "allow")
-    return policy.model_copy(update={name: _assign_to_notebook(getattr(policy, name), notebook) for name in names})
+    return policy.model_copy(
+        update={name: _assign_rules_to_notebook(getattr(policy, name), notebook) for name in names}
+    )
 
 
-def _assign_to_notebook(rules: Rules, notebook: str) -> dict[str, Rule]:
+def _assign_rules_to_notebook(rules: Rules, notebook: str) -> dict[str, Rule]:
     return {
         selector: reduce(
             unite_rules,

@@ -77,13 +77,13 @@ def may_be_protected(name: str) -> bool:
     return not name.isascii() or name.lower().partition(":")[0].rstrip(" .") in _LAST_NAMES
 
 
-def find_in_text(text: str) -> str:
+def find_protected_name(text: str) -> str:
     """Return the first protected name in a text; empty when there is none."""
     found = _IN_TEXT.search(text)
     return found[0] if found else ""
 
 
-def list_names_in_text(text: str) -> frozenset[str]:
+def list_protected_names(text: str) -> frozenset[str]:
     """Return all protected names in a text."""
     return frozenset(found[0] for found in _IN_TEXT.finditer(text))
 

@@ -28,7 +28,7 @@ STOP: Final = "Stop"
 _MIN_INCREASE: Final = 0.01
 
 # Amounts in US dollars from this one on are shown with two decimal places.
-_TENTH: Final = 0.1
+_TWO_DECIMALS_FROM: Final = 0.1
 # The most decimal places of an amount.
 _MAX_DIGITS: Final = 6
 
@@ -159,4 +159,4 @@ def format_cost(amount: float) -> str:
 
 def _count_decimals(amount: float) -> int:
     """Return how many decimal places show two digits that are not leading zeros, from two to `_MAX_DIGITS`."""
-    return 2 if amount <= 0 or amount >= _TENTH else min(_MAX_DIGITS, 1 - math.floor(math.log10(amount)))
+    return 2 if amount <= 0 or amount >= _TWO_DECIMALS_FROM else min(_MAX_DIGITS, 1 - math.floor(math.log10(amount)))

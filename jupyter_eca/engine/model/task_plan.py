@@ -27,7 +27,7 @@ planned, say so before you do something else. At the end tell in a few lines wha
 
 # The mark in the brackets before a task: `[x] 1. Load the data`.
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
-_LIST: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
+_LIST_HEADING: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
 
 
 @dataclass
@@ -84,4 +84,4 @@ def format_tasks(tasks: Tasks) -> str:
 def format_for_summary(tasks: Tasks) -> str:
     """Return the text that follows a summary of the conversation and gives the model the exact list of tasks; "" for no
     tasks."""
-    return f"\n\n{_LIST}\n{format_tasks(tasks)}" if tasks else ""
+    return f"\n\n{_LIST_HEADING}\n{format_tasks(tasks)}" if tasks else ""

@@ -85,7 +85,7 @@ def _find(files: Files, config: Config) -> tuple[dict[str, CustomCommand], list[
         if not _NAME.fullmatch(path.stem):
             continue
         try:
-            command = _read(path, read_file_state(path), folders.find_limits(path, files.roots))
+            command = _read(path, read_file_state(path), folders.find_allowed_folders(path, files.roots))
         except OSError as error:
             command = f"it cannot be read: {error.strerror}"
         if isinstance(command, str):

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from jupyter_eca.config import folders, front_matter
 from jupyter_eca.config.agents import is_built_in, is_reserved
 from jupyter_eca.config.editing import ConfigFiles
-from jupyter_eca.config.schema import ALIASES, AgentConfig, AgentMode
+from jupyter_eca.config.schema import AGENT_ALIASES, AgentConfig, AgentMode
 from jupyter_eca.errors import LocalError
 from jupyter_eca.host.operations import markdown_files
 from jupyter_eca.protocol.settings import own_files as wire
@@ -80,7 +80,7 @@ def write_agent(resolved: ResolvedConfig, sources: ConfigSources, params: wire.A
     if is_reserved(params.name):
         raise LocalError(_RESERVED.format(name=params.name))
     _check_policy(resolved, params.name)
-    name = ALIASES.get(params.name, params.name)
+    name = AGENT_ALIASES.get(params.name, params.name)
     if is_built_in(name) or name in resolved.agents or name in map(_read_name, _find_files(sources)):
         raise LocalError(_EXISTS.format(name=params.name))
     folder = sources.folders[0] / ".eca" if params.scope == "workspace" else folders.get_user_folder()
@@ -114,7 +114,7 @@ def _find_file(sources: ConfigSources, files: ConfigFiles, seen: wire.SeenFile) 
 def _read_name(path: Path) -> str:
     """Return the name of the agent of a file."""
     name = path.stem.lower()
-    return ALIASES.get(name, name)
+    return AGENT_ALIASES.get(name, name)
 
 
 def _check_policy(resolved: ResolvedConfig, name: str) -> None:
@@ -126,7 +126,7 @@ def _check_policy(resolved: ResolvedConfig, name: str) -> None:
 def _describe_file(resolved: ResolvedConfig, sources: ConfigSources, files: ConfigFiles, path: Path) -> wire.AgentEntry:
     """Return the agent of a Markdown file, as it is written there."""
     name = _read_name(path)
-    in_workspace = folders.find_limits(path, sources.folders) is not None
+    in_workspace = folders.find_allowed_folders(path, sources.folders) is not None
     entry = wire.AgentEntry(
         name=name,
         origin=wire.AgentOrigin.PROJECT if in_workspace else wire.AgentOrigin.USER,

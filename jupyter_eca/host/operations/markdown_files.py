@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.editing import WRITING
-from jupyter_eca.config.folders import find_limits, is_inside
+from jupyter_eca.config.folders import find_allowed_folders, is_inside
 from jupyter_eca.config.front_matter import decode_text, find_front_matter, split_front_matter
 from jupyter_eca.config.mcp_servers import replace_text
 from jupyter_eca.errors import ConfigError
@@ -32,7 +32,7 @@ _NOT_KEPT: Final = "its front matter is written in another way"
 def read_file(path: Path, roots: Sequence[Path]) -> tuple[str, str]:
     """Return the text of a file and its digest, which identifies this content. `roots` are the folders of the
     workspace. Raises: OSError, ValueError with a reason for the user."""
-    data = read_regular(path, MAX_TEXT_BYTES, find_limits(path, roots))
+    data = read_regular(path, MAX_TEXT_BYTES, find_allowed_folders(path, roots))
     return decode_text(data), hashlib.sha256(data).hexdigest()
 
 
@@ -106,7 +106,7 @@ def remove_file(path: Path, digest: str, roots: Sequence[Path]) -> None:
 def _check_place(path: Path, roots: Sequence[Path]) -> None:
     """Raise ConfigError if a path in the workspace leads out of it, through a link. The user's own folder may hold
     links to any place."""
-    if find_limits(path, roots) is not None and not is_inside(path, roots):
+    if find_allowed_folders(path, roots) is not None and not is_inside(path, roots):
         raise ConfigError(_OUTSIDE.format(path=path))
 
 

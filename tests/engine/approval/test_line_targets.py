@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from jupyter_eca.engine.approval.line_targets import find_in_line
+from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.path_resolver import PathResolver
 
 RESOLVER = PathResolver(variables={"HOME": "/srv/me", "PATH": "/bin", "TMPDIR": "/tmp", "LR": ""})  # noqa: S108
@@ -205,12 +205,12 @@ HIDDEN = (
 
 @pytest.mark.parametrize("line", ORDINARY)
 def test_an_ordinary_line_changes_nothing_that_may_run(line: str) -> None:
-    assert find_in_line(line, "", RESOLVER) == ""
+    assert find_protected_in_line(line, "", RESOLVER) == ""
 
 
 @pytest.mark.parametrize("line", HIDDEN)
 def test_a_word_that_is_not_known_before_the_line_runs_may_be_a_protected_path(line: str) -> None:
-    assert find_in_line(line, "", RESOLVER)
+    assert find_protected_in_line(line, "", RESOLVER)
 
 
 @pytest.mark.parametrize(
@@ -218,5 +218,5 @@ def test_a_word_that_is_not_known_before_the_line_runs_may_be_a_protected_path(l
 )
 def test_long_lines_take_no_time(piece: str) -> None:
     begun = time.monotonic()
-    find_in_line(f"echo $y; {piece * (10_000 // len(piece))}", "", RESOLVER)
+    find_protected_in_line(f"echo $y; {piece * (10_000 // len(piece))}", "", RESOLVER)
     assert time.monotonic() - begun < 5

@@ -249,7 +249,7 @@ class HubUsers:
         """Return the Hub's answer, without content for a token that it does not know. Raises: OSError."""
         request = urllib.request.Request(f"{self.api_url}/user", headers={"Authorization": f"token {token}"})  # noqa: S310  # the Hub's own address
         try:
-            with _DIRECT.open(request, timeout=HUB_SECONDS) as answer:
+            with _OPENER_WITHOUT_PROXY.open(request, timeout=HUB_SECONDS) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             error.close()
@@ -272,7 +272,7 @@ class HubUsers:
 
 
 # A proxy of the environment leads to the world outside, and not to the Hub.
-_DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_OPENER_WITHOUT_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
@@ -300,11 +300,12 @@ class Accounts:
 
 def explain_budget(limits: Limits, spent: float, period: Period) -> str:
     """Return what the budget is, when it begins anew, and whom to ask. `spent` is in US dollars."""
-    text = f"You have spent {_format(spent)} of your budget of {_format(limits.budget or 0)} a {limits.period}."
+    budget = f"{_format_dollars(limits.budget or 0)} a {limits.period}"
+    text = f"You have spent {_format_dollars(spent)} of your budget of {budget}."
     return _join(f"{text} It begins anew on {period.end:%Y-%m-%d} at 00:00 UTC.", limits.contact)
 
 
-def _format(dollars: float) -> str:
+def _format_dollars(dollars: float) -> str:
     """Return an amount with its currency; four decimal places for less than ten cents."""
     return f"${dollars:.2f}" if dollars >= 0.1 or not dollars else f"${dollars:.4f}"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import traitlets
 
-from jupyter_eca.apps.kernel.engine.saved_code import KEY
+from jupyter_eca.apps.kernel.engine.saved_code import METADATA_KEY
 from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.protocol.chats import ChatListResult
@@ -78,7 +78,7 @@ class Card(MultiPageWidget):
             view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
             data = {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
             # By this mark the page finds the cell when it is out of sight: `labextension/src/answers/waiting_cells.ts`.
-            self._publish(data, {KEY: {"waiting": True}})
+            self._publish(data, {METADATA_KEY: {"waiting": True}})
             self._shown = True
 
     def hide(self) -> None:

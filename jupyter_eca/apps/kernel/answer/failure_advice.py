@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_eca.apps.kernel.engine.saved_code import KEY
+from jupyter_eca.apps.kernel.engine.saved_code import METADATA_KEY
 from jupyter_eca.errors import FailureKind
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def advise(failure: TurnFailure | None) -> str:
 
 
 def add_failure(metadata: Mapping[str, Any], failure: TurnFailure | None) -> dict[str, Any]:
-    """Return the metadata of an output with the mark of the failure: `{KEY: {"failure": {"kind", "model"}}}`."""
+    """Return the metadata of an output with the mark of the failure added:
+    `{"jupyter_eca": {"failure": {"kind": ..., "model": ...}}}`."""
     mark = {"failure": failure.as_json_object()} if failure else {}
-    return {**metadata, KEY: {**metadata.get(KEY, {}), **mark}} if mark else dict(metadata)
+    return {**metadata, METADATA_KEY: {**metadata.get(METADATA_KEY, {}), **mark}} if mark else dict(metadata)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # The key of our entry in the metadata of an output, which is `{"jupyter_eca": {"runs": [RUN, …]}}`.
-KEY: Final = "jupyter_eca"
+METADATA_KEY: Final = "jupyter_eca"
 
 # The most characters of an output that are saved: a notebook is not the place for a log.
 MAX_CHARS: Final = 20_000
@@ -29,13 +29,13 @@ def has_own_output(data: Mapping[str, Any]) -> bool:
 
 def build_metadata(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the metadata of the answer's output. Each of `runs` comes from `describe_run`."""
-    return {KEY: {"runs": list(runs)}} if runs else {}
+    return {METADATA_KEY: {"runs": list(runs)}} if runs else {}
 
 
 def build_output_mark(run: int, output: int) -> dict[str, Any]:
     """Return the metadata of an output that the page shows: the number of its run, and its number in the run. The run
     keeps an empty output with the same number in its place, so the data are saved only once."""
-    return {KEY: {"run": run, "output": output}}
+    return {METADATA_KEY: {"run": run, "output": output}}
 
 
 def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:

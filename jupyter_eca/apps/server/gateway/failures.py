@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _TRY_AGAIN: Final = "Try again later. If it stays so, ask the administrator of the Jupyter server."
-_ASK: Final = "Ask the administrator of the Jupyter server to check the gateway's token."
-_OPEN_A_NOTEBOOK: Final = "Ask the user to start the kernel of the notebook again, then try again."
+_ASK_ADMINISTRATOR: Final = "Ask the administrator of the Jupyter server to check the gateway's token."
+_START_KERNEL_AGAIN: Final = "Ask the user to start the kernel of the notebook again, then try again."
 
 # Status codes by which a gateway refuses, and by which it says that it has no such kernel.
 _REFUSING: Final = (401, 403)
@@ -67,7 +67,7 @@ def _explain(error: BaseException) -> ToolError:
 def _explain_status(status: int, reason: str) -> ToolError:
     """Return the error for an answer with a status code that is not a success."""
     if status in _REFUSING:
-        return ToolError(f"{name_gateway()} refuses this Jupyter server (status {status}).", _ASK)
+        return ToolError(f"{name_gateway()} refuses this Jupyter server (status {status}).", _ASK_ADMINISTRATOR)
     if status == _MISSING:
-        return KernelMissingError("The kernel of this notebook is gone from its gateway.", _OPEN_A_NOTEBOOK)
+        return KernelMissingError("The kernel of this notebook is gone from its gateway.", _START_KERNEL_AGAIN)
     return ToolError(f"{name_gateway()} answered with status {status}: {reason}.", _TRY_AGAIN)

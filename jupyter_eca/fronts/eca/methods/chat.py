@@ -10,7 +10,7 @@ import logging
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.config.schema import ALIASES
+from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import BusyError, EcaError, LocalError, RemoteError, ToolError
 from jupyter_eca.fronts.eca import choices
@@ -57,8 +57,8 @@ async def prompt(session: EcaSession, params: chat.ChatPromptParams) -> chat.Cha
     if not is_new and session.host.current.config.held_back:
         await folder_trust.ask_user(session, id)
     agent = params.agent or params.behavior or ""  # older revisions of ECA call an agent a behavior
-    # `ALIASES` has the current name of an agent by its older names.
-    choice = Choice(params.model or "", ALIASES.get(agent, agent), params.variant, params.trust)
+    # `AGENT_ALIASES` has the current name of an agent by its older names.
+    choice = Choice(params.model or "", AGENT_ALIASES.get(agent, agent), params.variant, params.trust)
     notebook = params.notebook
     if notebook is None and session.kernel is None and session.door.kernel_id is not None:
         # The client is a panel in the output of a cell. So the prompt is about the notebook of that kernel.
@@ -229,7 +229,7 @@ def select_behavior(session: EcaSession, params: chat.ChatSelectedBehaviorChange
 
 def _save_agent(session: EcaSession, chat_id: ChatId | None, agent: str, notebook: str | None = None) -> None:
     """Save the choice of an agent, and notify the client of the tools of this agent."""
-    agent = ALIASES.get(agent, agent)
+    agent = AGENT_ALIASES.get(agent, agent)
     _save_choice(session, chat_id, Choice(agent=agent), notebook)
     session.agent = agent
     for server in session.host.notices.list_servers():
@@ -289,7 +289,7 @@ async def _remember_agent(session: EcaSession, params: chat.ChatSelectedAgentCha
     could have made it."""
     place = await choices.find_place(session, params.notebook)
     if place is not None and place.is_for_all_notebooks:
-        await session.host.choice_memory.remember_agent(place, ALIASES.get(params.agent, params.agent))
+        await session.host.choice_memory.remember_agent(place, AGENT_ALIASES.get(params.agent, params.agent))
 
 
 HANDLERS: Final = {
