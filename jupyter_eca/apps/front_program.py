@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 async def run_front(name: str, folder: Path, config_file: Path | None, options: argparse.Namespace) -> int:
     """Run the front with this name as a program, until its client leaves or a signal comes. Return the exit status.
     `options` are those of the command line."""
+    # Each module in `fronts/` that is a front exports the constant `FRONT`.
     front: ProgramFront = loader.find("fronts", "FRONT")[name]
 
     @asynccontextmanager

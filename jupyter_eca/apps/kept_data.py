@@ -47,6 +47,7 @@ def export(options: argparse.Namespace) -> int:
     target: Path = options.output or Path(f"jupyter-eca-{datetime.now():%Y-%m-%d}.zip")  # noqa: DTZ005  # a name, in the user's time
     with read_rows(database, scope, store) as rows:
         files = KeptFiles(database, scope, store)
+        # `()` stands for no chats: without rows there are none whose files could be counted.
         if not rows.count() and not files.count(()):
             raise ConfigError(f"There is nothing to export of {name}.")
         _register_secrets(database, rows, options.config_file)

@@ -1,5 +1,5 @@
-"""Owns the approval rules in the configuration files: it lists them with their files, and adds,
-replaces or removes one.
+"""Owns the approval rules in the configuration files. It lists the rules with their files, and adds, replaces or
+removes a rule.
 
 It must not decide about a call: `engine.approval` does. `editing` is its neighbour: it changes the files.
 """

@@ -37,6 +37,7 @@ def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], n
         # By file, its list of disabled tools.
         written = {file: files.get(file, _KEY) for file in files.find_defining_files(_KEY)}
         last = next(reversed(written), files.user_file)
+        # The files whose list has the tool.
         listing = [file for file, tools in written.items() if not names.isdisjoint(tools)]
         for file in listing if on else [last]:
             if file not in files.own:

@@ -103,7 +103,9 @@ def parse_agent(text: str) -> dict[str, Any]:
 
 
 def _make_rules(tools: dict[Any, Any]) -> dict[str, Any]:
-    """Convert the short form of approval rules, which is lists of names, into rules without matchers."""
+    """Convert the short form of approval rules, which is lists of names, into rules without matchers:
+    `{"deny": ["grep"]}` -> `{"deny": {"grep": {}}}`. A value that is not a list stays as it is: the schema checks
+    it."""
     return {
         str(kind): {str(name): {} for name in cast("list[Any]", names)} if isinstance(names, list) else names
         for kind, names in tools.items()

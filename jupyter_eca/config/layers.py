@@ -124,7 +124,7 @@ def read_config(
     options = dict(client or {})
     own_environment = os.environ if environment is None else environment
     policies = read_policies(own_environment)  # a client cannot set the variables of the policy
-    if any(read.document.features.project_settings is FeatureState.FORCE_OFF for read in policies):
+    if any(policy.document.features.project_settings is FeatureState.FORCE_OFF for policy in policies):
         trust = None  # a policy switches the settings of projects off, so no folder is trusted
     added = _keep_strings(options.get("env"))
     variables = {**own_environment, **added}
@@ -214,17 +214,14 @@ class _ConfigReader:
     def apply_policies(self, policies: tuple[ReadPolicy, ...], environment: Mapping[str, str]) -> Config:
         """Apply the administrator's policies, and return the configuration. Nothing may be added afterwards.
         `environment` fills in their placeholders: it has no variables of a client."""
-        documents = tuple(read.document for read in policies)
-        policies = tuple(
-            replace(read, document=read.document.model_copy(update={"locked": self._fill_locked(read, environment)}))
-            for read in policies
-        )
-        for read in policies:
-            self.read_log.warnings += [read.error] if read.error else []
-            rules = read.document.approval.model_dump(mode="json", by_alias=True, include={"deny", "always_ask"})
-            self.add({"toolCall": {"approval": rules}}, read.name)
+        written_documents = tuple(policy.document for policy in policies)
+        policies = tuple(self._fill_policy(policy, environment) for policy in policies)
+        for filled in policies:
+            self.read_log.warnings += [filled.error] if filled.error else []
+            rules = filled.document.approval.model_dump(mode="json", by_alias=True, include={"deny", "always_ask"})
+            self.add({"toolCall": {"approval": rules}}, filled.name)
             # As for every other layer: a key is not sent to an address that another file has set.
-            self.data, warnings = drop_secrets(self.data, read.document.locked, read.name)
+            self.data, warnings = drop_secrets(self.data, filled.document.locked, filled.name)
             self.read_log.warnings += warnings
         self.data, policy, warnings = enforce(self.data, policies)
         self.read_log.warnings += warnings
@@ -241,13 +238,14 @@ class _ConfigReader:
         if config.default_model and (reason := policy.find_model_refusal(config.default_model)):
             config = config.model_copy(update={"warnings": (*config.warnings, _UNUSED_MODEL.format(reason=reason))})
         # The documents as they were written: without the keys that fill their placeholders.
-        return config.model_copy(update={"policy": policy.model_copy(update={"documents": documents})})
+        return config.model_copy(update={"policy": policy.model_copy(update={"documents": written_documents})})
 
-    def _fill_locked(self, read: ReadPolicy, environment: Mapping[str, str]) -> Json:
-        """Return the locked settings of a policy, which replace those of all layers, with their placeholders filled
-        in."""
-        layer = Layer(read.name, Path(read.name).parent, environment, self.read_log, True, None)
-        return layer.fill(read.document.locked, None)
+    def _fill_policy(self, policy: ReadPolicy, environment: Mapping[str, str]) -> ReadPolicy:
+        """Return a policy with the placeholders in its locked settings filled in. The locked settings replace those of
+        all layers. As in the user's own file, their placeholders may run commands."""
+        layer = Layer(policy.name, Path(policy.name).parent, environment, self.read_log, is_own=True)
+        locked = layer.fill(policy.document.locked)
+        return replace(policy, document=policy.document.model_copy(update={"locked": locked}))
 
     def _drop_bad_tools(self, data: Json, source: str) -> Json:
         """Leave out custom tools with an error, and keep the others."""

@@ -196,6 +196,7 @@ def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = No
 
 
 def _pluralize(kind: str) -> str:
+    """Return the plural of a type in words: `list of texts` -> `lists of texts`, `text` -> `texts`."""
     return kind.replace("list", "lists", 1) if kind.startswith("list") else f"{kind}s"
 
 

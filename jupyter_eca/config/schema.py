@@ -25,7 +25,8 @@ from jupyter_eca.redaction import redact_url
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Older names of the default agent, which the two older revisions of ECA and some clients use.
+# The older names of the agent `code`, each with its current name. The two older revisions of ECA and some clients use
+# them.
 AGENT_ALIASES = {"agent": "code", "build": "code"}
 
 FileState = tuple[int, int, int]
@@ -106,7 +107,7 @@ class RulesConfig(Model):
 
 
 class AgentConfig(Model):
-    """An agent, or a change to a built-in one (`code`, `plan`, `explorer`, `general`)."""
+    """An agent, or a change to a built-in one (`code`, `plan`, `tutor`, `explorer`, `general`)."""
 
     mode: AgentMode | None = None
     """Who can use the agent: you (`primary`), other agents (`subagent`), or both. Not set: you."""

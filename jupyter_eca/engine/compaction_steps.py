@@ -97,7 +97,7 @@ def handle_model_input(builder: StepBuilder, input: ModelInput) -> TurnSignal | 
         case ModelFinished() if summary.text.strip():
             builder.update(summary_under_way=None, window=WindowUsage())
             text = SUMMARY + summary.text.strip() + task_plan.format_for_summary(builder.state.tasks)
-            # Never local, even in the turn of a command: the model must read the summary.
+            # `local=False`, even in the turn of a command: no model reads a local event, and it must read the summary.
             builder.emit(TextContent(text=SUMMARISED), Role.SYSTEM, aside=SummaryAside(text=text), local=False)
             return TurnSignal.CARRIED_OUT if builder.state.local else TurnSignal.SUMMARY_DONE
         case ModelFinished():

@@ -67,6 +67,7 @@ class ToolCallMove(StrEnum):
     REJECTED = "rejected"
 
 
+# Short names for the table.
 Status, Signal, Move = ToolCallStatus, ToolCallSignal, ToolCallMove
 
 # The statuses:
@@ -136,7 +137,7 @@ class ToolCall:
     tool: ToolSpec | None
     """The tool of that name; None when there is no such tool."""
     will_likely_ask: bool = False
-    """Whether the user will probably be asked to approve the call. Known before the arguments are."""
+    """Whether the user will probably be asked to approve the call. This is computed before the arguments are known."""
     status: ToolCallStatus = Status.PREPARING
     """The status, see `TOOL_CALLS`."""
     arguments_text: str = ""

@@ -394,8 +394,8 @@ def _describe_left_out(call: ToolCall) -> str:
     details = call.details
     if not isinstance(details, FileChangeDetails):
         return ""
-    out = details.left_out or ()
-    parts = [_describe_part(part) for index, part in enumerate(details.parts or ()) if index in out]
+    left_out = details.left_out or ()
+    parts = [_describe_part(part) for index, part in enumerate(details.parts or ()) if index in left_out]
     return PARTS_LEFT_OUT.format(count=len(parts), all=len(details.parts or ()), parts="\n---\n".join(parts))
 
 

@@ -114,6 +114,7 @@ class TurnMove(StrEnum):
     STOPPED = "stopped"
 
 
+# Short names for the table.
 Status, Signal, Move = TurnStatus, TurnSignal, TurnMove
 
 # The statuses:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, bool | str]
 
-# A tag that is alone in its line is removed together with the line.
+# A tag, such as `{% if name %}`. The first alternative is for a tag that is alone in its line: it is removed together
+# with the line. Its groups are `alone` (the word of the tag) and `condition_alone`. The second is for a tag within a
+# line.
 _TAG: Final = re.compile(
     r"^[ \t]*\{%\s*(?P<alone>if|elif|else|endif)\b(?P<condition_alone>[^%\n]*)%\}[ \t]*(?:\n|\Z)"
     r"|\{%\s*(?P<word>if|elif|else|endif)\b(?P<condition>[^%\n]*)%\}",

@@ -69,6 +69,8 @@ class CellSession:
     def prompt_kernel(self) -> PromptKernel | None:
         """The kernel, if its cells can be prompts; otherwise None."""
         kernel = get_kernel(self.shell)
+        # Only `EcaKernel` has this method. The class is not imported for this, because its module loads IPython's
+        # kernel.
         return kernel if hasattr(kernel, "add_prompt_magic") else None
 
     async def get_client(self) -> EcaClient:

@@ -44,6 +44,7 @@ async def check_choice(setup: ServerSetup, model: str, agent: str, variant: str 
 def _describe_untrusted(agent: str, folders: Sequence[HeldSettings]) -> str:
     """Return a sentence about a folder whose settings define this agent, but are not trusted; "" if there is none."""
     for held in folders:
+        # The second word of a key such as `agent.NAME` is the name of the agent.
         if any(setting.key.split(".")[1:2] == [agent] for setting in held.settings):
             from jupyter_eca.fronts.eca.trust import HOW_TO_TRUST_ELSEWHERE, describe_held_settings
 

@@ -45,6 +45,7 @@ class AnswerLocking:
     def notebook(self) -> str:
         """The path of the notebook. It is empty if the path is not known: nbclient, nbval and papermill do not tell the
         kernel."""
+        # VS Code puts the path into the namespace, and Jupyter puts it into the environment.
         return str(self._shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", ""))
 
     def create_lock(self, question: CellQuestion) -> AnswerLock:

@@ -58,21 +58,21 @@ class CellQuestion:
     message: str
     """The question itself."""
     model: str = ""
-    """`-m`; empty for the default."""
+    """The full name of the model (`-m`); empty for the default."""
     agent: str = ""
-    """`-b`; empty for the default."""
+    """The name of the agent (`-b`, `--agent`); empty for the default."""
     new: bool = False
-    """`-n`: ask in a new chat."""
+    """Whether to ask in a new chat (`-n`)."""
     name: str = ""
-    """`-> name`: the variable that gets the result."""
+    """The variable that gets the result (`-> name`); empty for none."""
     variant: str = ""
-    """`-v`; empty for the default."""
+    """The variant of the model (`-v`); empty for the default."""
     lock: bool = False
-    """`--lock`: answer from a lock file, or record the answer."""
+    """Whether to answer from a lock file, or to record the answer in it (`--lock`)."""
     lock_file: str = ""
     """The name of the lock file; empty for the file beside the notebook."""
     renew: bool = False
-    """`--relock`: ask again, and record the new answer."""
+    """Whether to ask again, and to record the new answer (`--relock`)."""
 
     @property
     def command(self) -> str:

@@ -76,7 +76,7 @@ class EcaApp(ExtensionApp):
         self.handlers.extend(routes)  # pyright: ignore[reportUnknownMemberType]
 
     def _find_remote_kernels(self) -> GatewayKernels | None:
-        """Return what finds the kernels of a gateway; None when the server uses none."""
+        """Return the object that finds the kernels of a gateway; None when the server uses no gateway."""
         if self.serverapp is None or not self.serverapp.gateway_config.gateway_enabled:
             return None
         from jupyter_eca.apps.server.gateway.kernels import GatewayKernels

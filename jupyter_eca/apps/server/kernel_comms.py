@@ -141,16 +141,16 @@ class KernelComms:
     channels: Channels
     """The connection to the kernel."""
 
-    def __init__(self, eca_server: EcaServer, interrupt: Any, kernel: str, chats: Any) -> None:
+    def __init__(self, eca_server: EcaServer, interrupt: Any, kernel: str, find_chats: Any) -> None:
         """Set `channels` before the first message.
 
-        `kernel` is the id of the kernel. `interrupt()` interrupts it. `chats()` returns the chats of its notebook,
+        `kernel` is the id of the kernel. `interrupt()` interrupts it. `find_chats()` returns the chats of its notebook,
         which all sessions of the kernel share.
         """
         self._eca_server = eca_server
         self._interrupt = interrupt
         self._kernel = kernel
-        self._find_chats = chats
+        self._find_chats = find_chats
         self._comms: dict[str, _Comm] = {}  # by the id of the comm
         self._lost: list[str] = []  # the ids of comms that the kernel still has, and that a lost connection has ended
 

@@ -39,6 +39,7 @@ def find_provider_name(host: Host, request: EndedRequest) -> str:
     provider's plug is returned instead."""
     name = request.bill.model.partition("/")[0]
     entry = host.services.catalog.entries().get(name)
+    # Only a provider that we know has a label.
     known = entry is not None and entry.label is not None
     return name if known else request.chosen.provider.name
 

@@ -42,12 +42,12 @@ class NotebookChats:
     """The chats of all notebooks, by path. The stored ones follow a renamed notebook, see `renamed_notebooks`."""
 
     def __init__(
-        self, host: Callable[[], Awaitable[Host]], start: Callable[[Coroutine[Any, Any, None]], object]
+        self, get_host: Callable[[], Awaitable[Host]], start_child: Callable[[Coroutine[Any, Any, None]], object]
     ) -> None:
-        """`host()` returns the server's host, or raises ConfigError. `start()` runs a coroutine as a task of the
-        server."""
-        self._host = host
-        self._start = start
+        """`get_host()` returns the server's host, or raises ConfigError. `start_child()` runs a coroutine as a task
+        that is cancelled when the server ends."""
+        self._get_host = get_host
+        self._start_child = start_child
         # By the path of the notebook, or by the id of a kernel that has no notebook.
         self._chats: dict[str, KernelChats] = {}
 
@@ -58,7 +58,7 @@ class NotebookChats:
             return self._chats.setdefault(kernel, KernelChats())
         if notebook not in self._chats:
             try:
-                host = await self._host()
+                host = await self._get_host()
             except ConfigError:
                 # The kernel gets this error as the answer to its first request. The next session tries again, and then
                 # finds the stored chats.
@@ -70,4 +70,4 @@ class NotebookChats:
 
     def _store(self, host: Host, notebook: str, chat: str) -> None:
         """Store, in a task, that a chat belongs to a notebook."""
-        self._start(host.store.do(lambda tables: tables.link_notebook(notebook, chat)))
+        self._start_child(host.store.do(lambda tables: tables.link_notebook(notebook, chat)))

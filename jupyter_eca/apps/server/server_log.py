@@ -1,5 +1,6 @@
-"""Owns the way of our log records into the log of the Jupyter server: they get their fields (`jupyter_eca.log_fields`)
-and are handled like the server's own, in the format and the files that the administrator has chosen."""
+"""Passes our log records to the log of the Jupyter server. There they are handled like the server's own records, in the
+format and the files that the administrator has chosen. Before that, they get their fields
+(`jupyter_eca.log_fields`)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any, Final
 from jupyter_eca.log_fields import LOG_FIELDS_FILTER
 from jupyter_eca.redaction import REDACTING_FILTER
 
+# The name of the logger that is above all loggers of this package.
 OURS: Final = "jupyter_eca"
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # is a byte.
 LARGEST_FRAME = 48 * 1024 * 1024
 
-# So many clients may be connected at the same time. Each open page is one, and each editor. More than this is a program
-# that opens connections and closes none.
+# The largest number of clients that may be connected at the same time. Each open page and each editor is a client.
+# There are more only if a program opens connections and closes none.
 MAX_CONNECTIONS = 1_000
 
 # The connections that are open now.

@@ -1,8 +1,7 @@
 """Owns `OutsideAgent`: another program that answers in the place of our agents, with all that is needed to start it.
 
 A known outside agent comes from a plug (`plugins/agents`). The configuration (`acpAgents`) adds others, and changes
-known ones.
-This module must not look for a program or start one: `plugins/agents` and `host/outside` do.
+known ones. This module must not look for a program or start one: `plugins/agents` and `host/outside` do.
 """
 
 from __future__ import annotations
@@ -58,9 +57,10 @@ def combine_outside_agents(
         if settings.disabled or (settings.command is None and base is None):
             agents.pop(name, None)
             continue
-        own, same_program = base.command if base else (), settings.command is None
-        program = own[:1] if settings.command is None else (settings.command,)
-        default_arguments = own[1:] if same_program else ()
+        known_command = base.command if base else ()
+        is_known_program = settings.command is None
+        program = known_command[:1] if settings.command is None else (settings.command,)
+        default_arguments = known_command[1:] if is_known_program else ()
         agents[name] = OutsideAgent(
             title=base.title if base else name,
             command=(*program, *(default_arguments if settings.args is None else settings.args)),
@@ -71,7 +71,7 @@ def combine_outside_agents(
             install=base.install if base else "",
             description=settings.description or (base.description if base else ""),
             has_tool_as_title=bool(base and base.has_tool_as_title),
-            is_missing=bool(base and base.is_missing and same_program),
+            is_missing=bool(base and base.is_missing and is_known_program),
         )
     return {
         name: agent

@@ -90,7 +90,7 @@ def enforce(settings: Json, policies: tuple[ReadPolicy, ...]) -> tuple[Json, App
     """Return the settings with the policies applied, what the policies refuse later, and a warning for each setting of
     the user that is not used. The settings must already contain the `deny` and `alwaysAsk` rules of the policies."""
     work = _Enforcement(settings)
-    documents, names = tuple(read.document for read in policies), tuple(read.name for read in policies)
+    documents, names = tuple(source.document for source in policies), tuple(source.name for source in policies)
     for document in documents:
         # Before any value is locked: prices and agents of a policy count.
         _drop_prices(work, document)

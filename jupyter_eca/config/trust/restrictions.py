@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-# From the strictest to the mildest.
+# The values of the key `review`, from the strictest to the mildest.
 _REVIEWS: Final = tuple(ReviewTime)
 
+# Two warnings for the user. `source` is the file or other layer with the key.
 REVIEW_IGNORED: Final = (
     "{source}: the key `review` was ignored. Only your own configuration file can say that changes are made without "
     "your approval."
@@ -56,17 +57,17 @@ def keep_restrictions(config: Config, layers: Sequence[Json]) -> Config:
 
 def _keep_rules(merged: ToolCallConfig, layers: Sequence[Json]) -> ToolCallConfig:
     """Return the merged settings of tool calls with the `deny`, `alwaysAsk` and `ask` rules of all layers."""
-    policies = [_get(layer, "toolCall", "approval") for layer in layers]
+    layer_rules = [_get(layer, "toolCall", "approval") for layer in layers]
     policy = merged.approval
     current = {to_snake(key): rules for key, rules in policy.rules_by_key.items() if key != Decision.ALLOW}
     changes: dict[str, Any] = {
         kind: {
-            name: _unite([_get(layer, to_camel(kind)).get(name) for layer in policies], rule)
+            name: _unite([_get(written, to_camel(kind)).get(name) for written in layer_rules], rule)
             for name, rule in rules.items()
         }
         for kind, rules in current.items()
     }
-    if any(layer.get("byDefault") == Decision.DENY for layer in policies):
+    if any(written.get("byDefault") == Decision.DENY for written in layer_rules):
         changes["by_default"] = Decision.DENY
     if changes == current:
         return merged

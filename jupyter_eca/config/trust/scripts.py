@@ -86,6 +86,7 @@ def _is_script(path: Path, folder: Path) -> bool:
 
 
 def _is_folder(path: Path) -> bool:
+    """Return whether a path is a folder. Return False for a path that the system does not accept."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -51,7 +51,9 @@ def list_parts(
     """Return the parts of a call; empty for a tool that does one thing."""
     if not tool.parts:
         return ()
+    # The arguments that the tool of each part would get, such as the path of the notebook.
     common = {name: value for name, value in arguments.items() if name not in {CHANGES, RUN}}
+    # The parts so far: the name of each, and its own arguments.
     found = list(_list_changes(arguments.get(CHANGES), details))
     if isinstance(details, FileChangeDetails):
         # Exactly these cells run. Rules name cells by ids or numbers.
@@ -89,5 +91,6 @@ def _describe_change(change: CellChange) -> tuple[str, Mapping[str, Any]]:
 
 
 def _may_run(value: Any) -> bool:
-    """Return whether the argument switches the run on. A model may write it in several ways."""
+    """Return whether the argument `run` switches the run on. A model may write it in several ways, so every value
+    except None and False counts."""
     return value is not None and value is not False

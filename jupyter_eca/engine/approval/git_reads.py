@@ -49,7 +49,7 @@ def _calls_git_to_read(command: ParsedCommand) -> bool:
 
 
 def _list_named_folders(command: ParsedCommand) -> Iterator[str]:
-    """Yield the folders that a command changes to, or names for git."""
+    """Yield the folders that a command enters (`cd x`), or that it names for git (`git -C x`)."""
     if command.program in _CD_PROGRAMS:
         yield from (word for word in command.args if not word.startswith("-"))
         return

@@ -151,9 +151,10 @@ def _find_in_commands(
     """Return a protected path that one of the commands may change; "" for none.
 
     `folder` is where the first command starts. `inner_resolver` is for lines within the line: it knows the variables
-    that the line has set. `is_rough` says whether the commands come from `split_roughly`.
+    that the line has set. `is_rough` says whether the commands come from `split_roughly`. For `counts_unknown`, see
+    `find_protected_in_line`.
     """
-    count = sum(len(command.words) for command in commands)
+    word_count = sum(len(command.words) for command in commands)
     folders = (folder,)
     is_folder_unknown = UNKNOWN in folder
     # A shell that runs what it reads: `echo "cp x y" | sh`.
@@ -161,7 +162,7 @@ def _find_in_commands(
     for command in commands:
         own_folders = (*_list_option_folders(command),)
         folders = _add_folders(folders, own_folders)
-        if len(folders) > _MAX_FOLDERS or len(folders) * count > _MAX_PATHS:
+        if len(folders) > _MAX_FOLDERS or len(folders) * word_count > _MAX_PATHS:
             return _mark_unknown(command.text)
         is_folder_unknown = is_folder_unknown or UNKNOWN in "".join(own_folders)
         if counts_unknown and (
@@ -245,7 +246,8 @@ def _find_in_word(
 ) -> str:
     """Return the protected path that a word of a command may name; "" for none.
 
-    `word` is the word as it is written, and without quotes. `moves` says whether the command may move whole folders.
+    `word` is the word as it is written, and without quotes. `moves` says whether the command may move whole folders,
+    and `is_rough` whether the command comes from `split_roughly`.
     """
     written, bare = word
     is_pattern = expands(written)

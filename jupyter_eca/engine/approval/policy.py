@@ -175,6 +175,7 @@ class _NotebookRule(Rule):
 
     @property
     def place(self) -> str | None:
+        """The path of the notebook."""
         return self.notebook
 
 
@@ -308,6 +309,7 @@ def assign_to_notebook(policy: Policy, notebook: str) -> Policy:
 
 
 def _assign_rules_to_notebook(rules: Rules, notebook: str) -> dict[str, Rule]:
+    """Return the rules as rules of the notebook with this path. See `assign_to_notebook`."""
     return {
         selector: reduce(
             unite_rules,

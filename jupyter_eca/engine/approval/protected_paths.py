@@ -110,7 +110,8 @@ def is_matched_by_pattern(pattern: str, path: str) -> bool:
 
 def _matches(name: str, pattern: str) -> bool:
     """Return whether a pattern matches a name. As in the shell, a name that begins with a dot is matched only by a
-    pattern that begins with a dot too."""
+    pattern that begins with a dot too. A pattern of more than `_MAX_PATTERN_CHARS` characters counts as one that
+    matches."""
     if len(pattern) > _MAX_PATTERN_CHARS:
         return True
     is_hidden = name.startswith(".")

@@ -70,28 +70,29 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
     """Return what remains of the changes that these turns made to a cell; None when no visible change remains, or when
     somebody else has deleted the cell since.
 
-    `changes` are all changes that were ever made to the cell, oldest first. `now` is its source; None when it does not
-    exist. Changes that the user has kept are not reviewed again. What it means that a change *stands* is explained in
-    `revert`.
+    `changes` are all changes that were ever made to the cell, oldest first. `turns` are the ids of the turns. `now` is
+    the source of the cell; None when the cell does not exist. Changes that the user has kept are not reviewed again.
+    What it means that a change *stands* is explained in `revert`.
     """
     under_review = [change for change in changes if change.turn in turns and change.decision is not ChangeDecision.KEPT]
     if not under_review:
         return None
     standing = find_standing(changes[changes.index(under_review[0]) :], now)
-    stands = [change for change in standing.changes if change in under_review]
-    later = [change for change in standing.changes if change not in under_review]
+    # The standing changes: those that are reviewed, and those of other turns.
+    reviewed = [change for change in standing.changes if change in under_review]
+    of_other_turns = [change for change in standing.changes if change not in under_review]
     if standing.is_broken:
         # Somebody else has changed the cell too. The changes are still shown, but cannot be taken back.
-        stands = [change for change in under_review if change.decision is None]
-    if not stands or (standing.is_broken and now is None):
+        reviewed = [change for change in under_review if change.decision is None]
+    if not reviewed or (standing.is_broken and now is None):
         return None
-    changed_later = any(change.is_visible for change in later)
-    before, after = stands[0].before, stands[-1].after if changed_later else now
-    kind = _classify(before, after, moved=any(change.moves for change in stands))
+    changed_later = any(change.is_visible for change in of_other_turns)
+    before, after = reviewed[0].before, reviewed[-1].after if changed_later else now
+    kind = _classify(before, after, moved=any(change.moves for change in reviewed))
     refused = CHANGED if standing.is_broken else LATER if changed_later else ""
     # If no other turn changed the cell visibly, an undo also takes back what later turns did to its outputs.
-    to_revert = tuple(stands if changed_later or standing.is_broken else standing.changes)
-    return CellReview(to_revert, kind, stands[-1].turn, before, after, refused) if kind else None
+    to_revert = tuple(reviewed if changed_later or standing.is_broken else standing.changes)
+    return CellReview(to_revert, kind, reviewed[-1].turn, before, after, refused) if kind else None
 
 
 def _classify(before: str | None, after: str | None, *, moved: bool) -> CellChangeKind | None:

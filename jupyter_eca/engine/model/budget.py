@@ -3,9 +3,9 @@
 It must not know who pays for a request: its neighbour `host/costs` does, and also counts what was spent.
 
 A budget is a limit in US dollars. Only known prices count: the requests to a model without a price are not added up,
-and the question to the user says so. Where an administrator has set the budget, only one of them is sent. The cost of
-the next request is estimated from the text that it sends, without the answer, whose length nobody knows. So one answer
-may exceed a limit, but never two.
+and the question to the user says so. Where an administrator has set the budget, only one such request is sent, because
+nobody knows how much of the budget is left after it. The cost of the next request is estimated from the text that it
+sends, without the answer, whose length nobody knows. So one answer may exceed a limit, but never two.
 """
 
 from __future__ import annotations

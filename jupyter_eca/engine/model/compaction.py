@@ -162,7 +162,8 @@ def _list_texts(part: Part) -> Iterable[str]:
 
 
 def _shorten(part: Part) -> Part:
-    """Return a part that is short enough for a request that must be short."""
+    """Return a part for a request that must be short: without the middle of a long text, and with a few words in place
+    of an image or a document."""
     match part:
         case ToolResultPart(text=text):
             return replace(part, text=_shorten_text(text), images=())

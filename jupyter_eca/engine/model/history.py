@@ -102,7 +102,8 @@ def add_event(history: History, event: Event) -> History:
 
 
 def _add_content(history: History, content: Content, role: Role, aside: Aside | None) -> History:
-    """Return the conversation with one content added, without the special effects of an aside."""
+    """Return the conversation with one content added. `aside` is an aside that only completes the content, for example
+    by a signature. `add_event` handles the asides that change the conversation in another way."""
     match content:
         case ImageContent(media_type=media_type, base64=base64) if isinstance(aside, ResultImageAside):
             return _add_to_result(history, aside.call, ImagePart(media_type, base64, aside.name))
@@ -119,7 +120,8 @@ def _add_content(history: History, content: Content, role: Role, aside: Aside | 
         case ReasonFinishedContent(id=id):
             return _sign_reasoning(history, id, _get_signature(aside))
         case ToolCallRunContent(id=id, name=name, arguments=arguments) if not has_call(history[-2:], id):
-            # This content is emitted a second time when a call is approved but still waits for an earlier call.
+            # This content is emitted a second time when a call is approved but still waits for an earlier call. Then
+            # the call is in one of the last two messages: the reply, and the results of other calls of the reply.
             return _add_part(history, "assistant", ToolUsePart(id, name, arguments, _get_signature(aside)))
         case ToolCalledContent(id=id, error=error, outputs=outputs):
             fetched_rule = aside.id if isinstance(aside, FetchedRuleAside) else ""
@@ -248,7 +250,8 @@ def _add_to_result(history: History, call: str, image: ImagePart) -> History:
 def _append_text(
     history: History, piece: TextPart | ReasoningPart, belongs_to: Callable[[Part], bool], role: str = "assistant"
 ) -> History:
-    """Append a piece of text to the last part if it belongs to that part. Otherwise add it as a new part."""
+    """Append a piece of text to the last part if it continues that part. Otherwise add it as a new part.
+    `belongs_to(part)` returns whether the piece continues this part."""
     if not (history and history[-1].role == role and belongs_to(history[-1].parts[-1])):
         return _add_part(history, role, piece)
     last = history[-1]

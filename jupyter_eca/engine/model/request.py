@@ -67,7 +67,8 @@ class ToolSpec:
     """Whether the tool changes nothing, as those say who offer it. This is the `readOnlyHint` of MCP. For a tool of
     another server it is only a claim, and `is_read_only` does not believe it."""
     reading_agents: tuple[str, ...] = ()
-    """For a tool that gives a task to an `agent`: the agents that change nothing."""
+    """For a tool that gives a task to the agent in its argument `agent`: the names of the agents that change nothing. A
+    call with one of these names counts as a call that only reads."""
     revertible: bool = False
     """Whether the tool only edits cells or text files, and everything that it changes can be shown and undone."""
     client_asks: bool = False

@@ -17,7 +17,7 @@ from typing import Final
 from jupyter_eca.errors import FailureKind
 
 # The maximum number of repetitions: in general, and for two kinds of failures. These are ECA's numbers, except the one
-# for the network: a host name that is not found is usually mistyped.
+# for failures of the network. That one is lower, because a host name that is not found is usually mistyped.
 MAX_RETRIES: Final = 10
 MAX_RETRIES_BY_KIND: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
@@ -63,7 +63,8 @@ class Retry:
 
     @property
     def next_wait_seconds(self) -> float:
-        """The seconds to wait now: until the user must see a smaller number of seconds, or until the repetition."""
+        """The seconds until the next change: either the user must see a smaller number of seconds, or the request is
+        repeated. The whole wait consists of several such waits."""
         if self.seconds_left > _COARSE_SECONDS:
             return self.seconds_left - _COARSE_STEP_SECONDS * (ceil(self.seconds_left / _COARSE_STEP_SECONDS) - 1)
         return self.seconds_left - max(ceil(self.seconds_left) - 1, 0)

@@ -27,6 +27,7 @@ planned, say so before you do something else. At the end tell in a few lines wha
 
 # The mark in the brackets before a task: `[x] 1. Load the data`.
 _BOX: Final = {TaskStatus.PENDING: " ", TaskStatus.IN_PROGRESS: ">", TaskStatus.DONE: "x"}
+# The line above the tasks that follow a summary of the conversation.
 _LIST_HEADING: Final = "(The list of tasks as it stands now, word for word. The tool `task` goes on with it.)"
 
 

@@ -66,6 +66,7 @@ class SkillRegistry:
     files: Files
     """The files of the workspace."""
     config: Config
+    """The configuration, which names further folders with skills."""
     warn: Callable[[str], None] = ignore
     """Called with a message for each faulty file."""
 

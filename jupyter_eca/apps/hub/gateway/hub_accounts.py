@@ -27,15 +27,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-# For so many seconds, the Hub is not asked again about a token. So a token that was revoked works for so long.
+# Seconds for which the Hub is not asked again about a token. So a token that was revoked works for this time at most.
 KEEP_SECONDS: Final = 30.0
-# While the Hub does not answer, for example because it is restarted, its last answer about a token counts for so long.
+# Seconds for which the last answer about a token counts while the Hub does not answer, for example because it is being
+# restarted.
 STALE_SECONDS: Final = 300.0
-# How long the Hub may take for an answer.
+# Seconds that the Hub has to answer.
 HUB_SECONDS: Final = 5.0
-# So many tokens are remembered. This bounds the memory if somebody tries many wrong ones.
+# The largest number of tokens that are remembered. This bounds the memory that the remembered tokens need.
 MAX_TOKENS: Final = 10_000
 
+# The periods for which a budget can be set.
 PERIODS: Final = ("day", "week", "month")
 
 # The limits that LiteLLM enforces itself, by their names there.
@@ -58,11 +60,14 @@ class Period:
     """A day, a week or a month in UTC, for which a budget holds."""
 
     begin: datetime
+    """Its first moment."""
     end: datetime
+    """The first moment of the next period."""
 
     @classmethod
     def containing(cls, name: str, moment: datetime) -> Period:
-        """Return the period of one of `PERIODS` that has this moment. A week begins on Monday."""
+        """Return the period of this kind that contains this moment. `name` is one of `PERIODS`. A week begins on
+        Monday."""
         day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         if name == "day":
             return cls(day, day + timedelta(days=1))
@@ -78,7 +83,7 @@ class Limits:
     """What a user may do."""
 
     litellm: dict[str, Any]
-    """The limits that LiteLLM enforces itself."""
+    """The limits that LiteLLM enforces itself, by their names there. See `_LITELLM_LIMITS`."""
     budget: float | None = None
     """US dollars for a period, None for no limit."""
     period: str = "month"
@@ -92,10 +97,13 @@ class AdmittedUser:
     """A user whose request is accepted."""
 
     name: str
+    """The name of the user in the Hub."""
     limits: Limits
+    """What the user may do."""
     spent: float
     """US dollars in this period, so far."""
     period: Period
+    """The period for which the user's budget holds now."""
 
     def as_arguments(self) -> dict[str, Any]:
         """Return the arguments of `UserAPIKeyAuth`, which is LiteLLM's record of who sends a request."""
@@ -120,8 +128,8 @@ class SpendingTable:
     def add(
         self, user: str, model: str, api: str, input_tokens: int, output_tokens: int, cost: float, at: float
     ) -> None:
-        """Note an answer. `model` and `api` are those that LiteLLM names, `cost` is in US dollars, and `at` in seconds
-        since 1970."""
+        """Add a row for an answer. `model` and `api` have the names that LiteLLM uses. `cost` is in US dollars, and
+        `at` is the time of the answer in seconds since 1970."""
         row = (at, user, model, api, input_tokens, output_tokens, cost)
         with closing(self._open()) as database, database:
             database.execute("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -133,7 +141,8 @@ class SpendingTable:
             return float(database.execute(query, (user, since)).fetchone()[0])
 
     def list_months(self) -> list[tuple[str, str, int, int, int, float]]:
-        """Return the month, the user, the number of answers, the tokens of input and output, and the US dollars."""
+        """Return a row for each month and each user: the month (`2026-01`), the user, the number of answers, the tokens
+        of input and output, and the US dollars."""
         with closing(self._open()) as database:
             return database.execute(
                 "SELECT strftime('%Y-%m', at, 'unixepoch') AS month, user, count(*), sum(input_tokens),"
@@ -181,7 +190,7 @@ class LimitsFile:
             if self._read[0] != changed:
                 self._read = changed, _check_limits(json.loads(self._file.read_text("utf-8")))
         except (OSError, ValueError) as error:
-            # Nobody gets in by the mistake of a file.
+            # A mistake in the file must not give anybody access.
             print(f"{self._file} cannot be used: {error}", file=sys.stderr, flush=True)  # noqa: T201  # the service's log
             raise RefusedRequest(
                 "The limits of this gateway cannot be read. Tell its administrator.", 503, "limits"
@@ -215,7 +224,7 @@ def _check(is_right: bool, mistake: str) -> None:
 
 @dataclass
 class HubUsers:
-    """Asks the Hub whose token it is."""
+    """Finds the user of a token, by asking the Hub."""
 
     api_url: str
     """The Hub's API, as in JUPYTERHUB_API_URL."""
@@ -228,12 +237,13 @@ class HubUsers:
     def find(self, token: str) -> tuple[str, list[str]]:
         """Return the name and the groups of the user who has a token. Blocks. Raises: RefusedRequest."""
         now = time.monotonic()
-        then, user = self._known.get(token, (0.0, {}))
-        if not user or now - then > KEEP_SECONDS:
+        # `user` is the Hub's answer about the token; empty for a token that it does not know.
+        asked_at, user = self._known.get(token, (0.0, {}))
+        if not user or now - asked_at > KEEP_SECONDS:
             try:
                 user = self._ask(token)
             except OSError:
-                if not user or now - then > STALE_SECONDS:
+                if not user or now - asked_at > STALE_SECONDS:
                     text = "The Hub does not answer, so nobody can be recognised. Ask again in a minute."
                     raise RefusedRequest(text, 503, "hub_unreachable") from None
             else:
@@ -246,7 +256,8 @@ class HubUsers:
         return str(user["name"]), list(user.get("groups") or ())
 
     def _ask(self, token: str) -> dict[str, Any]:
-        """Return the Hub's answer, without content for a token that it does not know. Raises: OSError."""
+        """Return the Hub's answer about a token: the user, with `name`, `kind`, `groups` and `scopes`. It is empty for
+        a token that the Hub does not know. Raises: OSError."""
         request = urllib.request.Request(f"{self.api_url}/user", headers={"Authorization": f"token {token}"})  # noqa: S310  # the Hub's own address
         try:
             with _OPENER_WITHOUT_PROXY.open(request, timeout=HUB_SECONDS) as answer:
@@ -271,7 +282,8 @@ class HubUsers:
                 self._known.pop(token, None)
 
 
-# A proxy of the environment leads to the world outside, and not to the Hub.
+# Sends requests to the Hub directly. The proxy that the environment may name is for addresses outside, and not for the
+# Hub.
 _OPENER_WITHOUT_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

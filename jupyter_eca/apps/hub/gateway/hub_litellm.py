@@ -16,11 +16,13 @@ from fastapi import Request
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.proxy._types import ProxyException, UserAPIKeyAuth
 
+# The folder of this file and of `hub_accounts`.
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
 from hub_accounts import Accounts, HubUsers, LimitsFile, RefusedRequest, SpendingTable  # noqa: E402  # its folder is not known before
 
+# The name of the gateway among the services of the Hub. A token needs a scope with this name.
 SERVICE = os.environ.get("JUPYTERHUB_SERVICE_NAME", "llm")
 
 accounts = Accounts(
@@ -44,7 +46,8 @@ class SpendingLogger(CustomLogger):
     """Writes what each answer cost into the ledger. LiteLLM calls it for all APIs, with and without streaming."""
 
     async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):  # noqa: ARG002  # LiteLLM's
-        """Note an answer. `kwargs` is what LiteLLM knows about it. An answer without a user was not paid by anybody."""
+        """Add an answer to the ledger. `kwargs` is what LiteLLM knows about the answer. An answer without a user is
+        left out, because nobody pays for it."""
         about = kwargs["standard_logging_object"]
         user = about["metadata"].get("user_api_key_user_id")
         if user is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821  # traitlets defines it
 
+# The folder of the files of the gateway, and the address at which the gateway is served.
 FOLDER = Path(__file__).resolve().parent
 ADDRESS = os.environ.get("GATEWAY_ADDRESS", "http://127.0.0.1:8800")
 # LiteLLM needs an environment of its own: `python -m venv /srv/gateway/venv`, then `pip install "litellm[proxy]"`.

@@ -129,14 +129,14 @@ class CellTurn:
         self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
         self._receiving: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
 
-    async def run(self, ask: CellQuestion, model: str, lock: AnswerLock | None = None) -> None:
+    async def run(self, question: CellQuestion, model: str, lock: AnswerLock | None = None) -> None:
         """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With
         `lock`, a recorded answer is replayed, or a new one is recorded. Raises: CellError when the turn failed or was
         stopped."""
         # A recorded answer must have the same text for everybody who replays it, so it names nobody.
         self._transcript.names_people = lock is None or lock.on is not True
         self._kernel.begin(self._show_running)
-        receiving = self._receiving = asyncio.ensure_future(self._receive_answer(ask, model, lock))
+        receiving = self._receiving = asyncio.ensure_future(self._receive_answer(question, model, lock))
         try:
             with self._catch_interrupts():
                 while not receiving.done():
@@ -154,8 +154,8 @@ class CellTurn:
             self._transcript.metadata = add_failure(self._kernel.output_metadata, self._transcript.failure)
             self._transcript.shown_code = self._kernel.shown_code
             self._screen.finish(self._transcript)
-            if ask.name:
-                self._shell.user_ns[ask.name] = build_answer(self._transcript, self.chat)
+            if question.name:
+                self._shell.user_ns[question.name] = build_answer(self._transcript, self.chat)
         self._raise_failure()
 
     def _catch_interrupts(self) -> AbstractContextManager[None]:
@@ -194,11 +194,11 @@ class CellTurn:
             with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
                 await asyncio.wait((stopping,), timeout=HEARTBEAT_SECONDS)
 
-    async def _receive_answer(self, ask: CellQuestion, model: str, lock: AnswerLock | None) -> None:
+    async def _receive_answer(self, question: CellQuestion, model: str, lock: AnswerLock | None) -> None:
         """Ask the question, and add what is received to the transcript."""
         set_progress = self._transcript.set_progress
         async for received in self._client.ask(
-            self.chat, ask.message, model, ask.agent, ask.variant, set_progress, lock
+            self.chat, question.message, model, question.agent, question.variant, set_progress, lock
         ):
             self._transcript.add(received)
             self._changed.set()

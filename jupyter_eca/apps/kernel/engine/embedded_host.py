@@ -62,6 +62,7 @@ class EmbeddedDoor:
         self._host = Host(
             read(skip_broken_projects=True), workspace, find_database(), read, trusted, watches_config=False
         )
+        # This completes a sentence after a sign-in: until when a key is remembered that is only in memory.
         self._host.logins.until = "this kernel ends"
 
     def copy_for_panel(self) -> EmbeddedDoor:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# The key of our entry in the metadata of an output, which is `{"jupyter_eca": {"runs": [RUN, …]}}`.
+# The key of our entry in the metadata of an output. For the output of an answer, the metadata are
+# `{"jupyter_eca": {"runs": [RUN, …]}}`.
 METADATA_KEY: Final = "jupyter_eca"
 
 # The most characters of an output that are saved: a notebook is not the place for a log.

@@ -34,7 +34,10 @@ _DELAY: Final = 0.2
 
 
 def make_bridge(session: CellSession, page: Link, engine: Link, observer: MessageObserver) -> PanelBridge:
-    """Make the bridge that passes messages between the links to a page and to the engine."""
+    """Make the bridge that passes messages between `page` and `engine`, which are the links to both sides. `observer`
+    sees the messages that pass, so that they can be recorded."""
+    # The panel has a `ShellKernel` of its own. As a sibling of the one of the cells, it never runs code at the same
+    # time. `LENT_TOOLS` has the Python functions of the user that the model may call.
     return PanelBridge(page, engine, ShellKernel(session.shell, sibling=session.kernel), LENT_TOOLS, observer)
 
 

@@ -1,4 +1,4 @@
-"""Turns the errors of a gateway into one sentence each. All requests to a gateway raise a ToolError with it.
+"""Turns each error of a request to a gateway into a `ToolError`, whose text is one sentence for the model and the user.
 
 It must not send anything: `kernel.py` does.
 """

@@ -1,5 +1,5 @@
-"""All kernels behind the gateway of this server. It knows which of them are used by pages, and lets go of them when the
-server ends.
+"""Owns all kernels behind the gateway of this server. It follows which of them pages use, and closes the connections to
+them when the server ends.
 
 `kernel.py` talks to one of them. A server uses a gateway when it is started with `--gateway-url`. Then all its kernels
 are there.
@@ -49,9 +49,9 @@ class GatewayKernels:
             settings[_CONNECTION_CLASS] = self._make_connection_class(base)
 
     def _make_connection_class(self, base: type[GatewayWebSocketConnection]) -> type[GatewayWebSocketConnection]:
-        """Return the class of Jupyter's connections, which in addition tells us when a page comes and goes. Jupyter has
-        no event for it."""
-        find = self.find
+        """Return the class of Jupyter's connections, which in addition reports when a page comes and goes. Jupyter
+        has no event for this."""
+        find = self.find  # in the methods below, `self` is a connection
 
         class PageConnection(base):  # pyright: ignore[reportGeneralTypeIssues]  # the class that the server has
             """The connection between a page and a kernel."""
