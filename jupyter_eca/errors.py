@@ -136,7 +136,8 @@ class FailureKind(StrEnum):
     QUOTA = "quota"
     """The user's quota or credit is used up."""
     BUDGET_EXCEEDED = "budget-exceeded"
-    """The budget that the operator of a gateway gives the user is used up. The gateway answers when it begins anew."""
+    """The budget that the operator of a gateway gives the user is used up. The gateway refuses requests until the next
+    period of the budget."""
     CONTEXT = "context-overflow"
     """The request is too long for the model."""
     AUTH = "auth"

@@ -20,7 +20,9 @@ class LogFields(TypedDict, total=False):
     """The fields that a record can have. Each becomes an attribute of the record with the same name."""
 
     chat_id: str
+    """The id of the chat."""
     tool_call_id: str
+    """The id of the tool call."""
     mcp_server: str
     """The name of the MCP server, as it is configured."""
     request_method: str

@@ -273,6 +273,7 @@ class RedactingFilter(logging.Filter):
         return True
 
 
+# Formats the traceback of a record, so that it can be redacted.
 _FORMATTER: Final = logging.Formatter()
 REDACTING_FILTER: Final = RedactingFilter()
 """The filter that `install_log_filter` adds. It is one instance, so that `logging` adds it to a logger only once."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # Seconds that the engine gets to end a turn after the program has stopped it.
 _STOP_SECONDS: Final = 5.0
 
+# What the model reads about a call that was rejected because there is no `approve`.
 _NO_APPROVE_REASON: Final = "The program that asked approves nothing: it was connected without `approve`."
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # The most chats that are listed in the error about an unknown chat.
 _MAX_LISTED_CHATS: Final = 10
 
+# The last lines of the question before a deletion.
 _NOT_DELETED: Final = (
     "Not deleted, because they are files of yours: rules, configuration, lock files beside notebooks, chats that you "
     "have exported."

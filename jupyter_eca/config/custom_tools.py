@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.protocol.base import Model
 
+# The types of JSON schema.
 _TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+# The path of the keys at the top level is "".
 EXAMPLES: Final = {
     "": """{
   // Read again when it changes. Comments and trailing commas are fine.

@@ -31,8 +31,11 @@ class _JsonToken:
     """A token of the text, and where it begins and ends."""
 
     text: str
+    """The token as it is written."""
     start: int
+    """The position of its first character."""
     end: int
+    """The position after its last character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class _Member:
     """A member of an object. The numbers are positions in the text."""
 
     key: str
+    """The key, without quotes and escapes."""
     start: int
     """Where the key begins."""
     value: int
@@ -59,6 +63,7 @@ class _Object:
     close: int
     """The position of its closing brace."""
     members: tuple[_Member, ...]
+    """Its members, in the order of the text."""
 
     def find_member(self, key: str) -> _Member | None:
         """Return the member of this name; the last one if there are several, because parsers use the last one."""
@@ -121,7 +126,7 @@ def drop(text: str, path: tuple[str, ...]) -> str:
         return text
     del inside[path[-1]]
     # If the last member goes and has no comma behind it, the comma before it must go too.
-    # What stands between this comma and the member, such as a comment, stays.
+    # A comment between this comma and the member stays.
     before = current.members[current.members.index(member) - 1] if member != current.members[0] else None
     if member.comma is None and before is not None and before.comma is not None:
         beginning = text[: before.comma - 1] + text[before.comma : member.start]

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from jupyter_eca.redaction import redact_arguments, redact_url
 
+# The text that replaces a secret.
 MASK = "**********"
 
 # Names of settings whose value is a secret: `key` and `api_key`, but not `keymap`. Only strings are masked. So
@@ -28,7 +29,7 @@ _INLINE_SECRET = re.compile(
 
 
 def mask_secrets(value: Any, name: str = "") -> Any:
-    """Return a copy of JSON data with all secrets masked. `name` is the key under which the value stands; "" for
+    """Return a copy of JSON data with all secrets masked. `name` is the key of the value in its object; "" for
     none."""
     is_secret_object = name.lower().replace("_", "").replace("-", "") in _SECRET_OBJECTS
     match value:

@@ -35,6 +35,7 @@ from jupyter_eca.protocol.event import PrunedAside, SummaryAside
 if TYPE_CHECKING:
     from jupyter_eca.engine.step_builder import StepBuilder
 
+# The inputs from the model call that writes the summary.
 ModelInput = Streamed | ModelFinished | ModelFailed
 
 

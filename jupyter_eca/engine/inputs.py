@@ -100,7 +100,7 @@ class Prompted:
     """Who has sent the prompt, if that is known."""
     model_text: str = ""
     """For a turn that begins by itself: the text for the model. The `message` is then for the user alone, and is not
-    shown as words of the user. Empty for a prompt of somebody."""
+    shown as words of the user. Empty for a prompt that a user has sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.instruction_context import InstructionContext
     from jupyter_eca.workspace.ports import Files
 
+# The name of the files that this module reads.
 NAME: Final = "AGENTS.md"
 
 # The largest number of characters of all files together. Each request of a chat contains them.
@@ -66,6 +67,7 @@ class _AgentsFileReader:
     files: Files
     """The files of the workspace."""
     config: Config
+    """The configuration, which says whether files above the root folders are read."""
     warn: Callable[[str], None]
     """Shows a warning to the user."""
     sections: list[Section] = field(default_factory=list[Section])

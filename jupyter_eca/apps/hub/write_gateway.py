@@ -14,6 +14,7 @@ from jupyter_eca.errors import LocalError
 if TYPE_CHECKING:
     import argparse
 
+# The names of the files that the command writes, and the folder in which they are now.
 FILES: Final = (
     "hub_accounts.py",
     "hub_litellm.py",
@@ -22,9 +23,9 @@ FILES: Final = (
     "litellm_config.yaml",
     "helm_values.yaml",
 )
-
 _SOURCE: Final = Path(__file__).parent / "gateway"
 
+# Texts for the user: two errors, and the last line of the output.
 _EXISTS: Final = "{path} exists already, so nothing was written. Name another folder, or move the file."
 _NOT_WRITTEN: Final = "{folder} cannot be written: {reason}."
 _NEXT: Final = (

@@ -226,6 +226,7 @@ def _explain_refusal(error: RemoteError) -> str:
     )
 
 
+# The function of each command, by the name of the command. `options.COMMANDS` describes the commands.
 COMMANDS: Final[dict[str, Callable[[CellSession, str], Awaitable[CommandText]]]] = {
     "status": _show_status,
     "models": _list_models,

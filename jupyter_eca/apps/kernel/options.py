@@ -30,6 +30,7 @@ COMMANDS = {
 }
 CHAT_COMMANDS = {"go": "carry out the plan of the last answer"}
 """The words that are sent as a `/` command of the chat when they are the whole question."""
+# The options that can be completed with Tab. `HELP` explains them.
 OPTIONS = ("-m", "-b", "--agent", "-v", "-n", "--lock", "--relock", "->")
 
 # What `%eca help` shows.

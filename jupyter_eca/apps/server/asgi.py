@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
 
 
+# The error for a program that sends no valid token.
 _NO_USER: Final = (
     "Jupyter does not know you. Send its token as `Authorization: token TOKEN`; `jupyter server list` shows it."
 )

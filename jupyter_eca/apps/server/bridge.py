@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # The largest message that is accepted from the server, in bytes. A tool call may contain images.
 _LARGEST_MESSAGE = 128 * 1024 * 1024
 
+# Written to stderr when the server has ended the connection.
 _LOST = "The Jupyter server has closed the connection. Start the agent again when the server runs."
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.subscribers import ChatReload, Notice
     from jupyter_eca.protocol.event import Event
 
+# The name of this package in OpenTelemetry: its "instrumentation scope".
 _SCOPE: Final = "jupyter_eca"
 
 

@@ -37,6 +37,7 @@ from jupyter_eca.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# The variables and the name of the file that may have a policy, see the top of this module.
 VARIABLE: Final = "JUPYTER_ECA_POLICY"
 SERVER_VARIABLE: Final = "JUPYTER_ECA_SERVER_POLICY"
 FILE_NAME: Final = "jupyter_eca_policy.json"

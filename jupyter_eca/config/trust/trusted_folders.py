@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# The variable with folders that are trusted from the start of the program, see the top of this module.
 VARIABLE: Final = "JUPYTER_ECA_TRUSTED_FOLDERS"
 
 # How many contents of a folder stay trusted. A content is the folder's settings at one time. There is more than one

@@ -1,9 +1,9 @@
 """Finds the folders in which a command line lets git read a repository. Pure.
 
 The configuration of a repository can name programs that even `git diff` runs (`diff.external`, `textconv`, filters). A
-repository that was unpacked from an archive has the configuration of whoever packed it. So the caller looks at the
-configuration of these folders (`workspace/git_programs.py`), and the policy asks about a command that would run such a
-program. Settings of the user, which are not in a repository, do not matter.
+repository that was unpacked from an archive has the configuration of the person who packed it. So the caller looks at
+the configuration of these folders (`workspace/git_programs.py`), and the policy asks about a command that would run
+such a program. Settings of the user, which are not in a repository, do not matter.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # they run hooks.
 _READING: Final = frozenset(name.split()[1] for name in known_programs.READ_ONLY if name.startswith("git "))
 
+# Commands of the shell that enter a folder.
 _CD_PROGRAMS: Final = frozenset({"cd", "pushd"})
 
 # Options of git that name a folder: the repository, or where git starts.

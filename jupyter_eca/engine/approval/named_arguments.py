@@ -65,6 +65,7 @@ _MEASURES: Final = frozenset(
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 # A longer text does not count as a path. This is the limit of Linux.
 _MAX_PATH_CHARS: Final = 4096
+# The beginning of the URL of a file.
 _FILE: Final = "file://"
 # The groups are the scheme and the host.
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([\w.:%\[\]-]+)(?:[/?#]\S*)?", re.IGNORECASE)

@@ -48,7 +48,7 @@ _EXPANSION: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What may stand in `${…}`: a name, an operator and a word. `name:-word` -> ("name", ":-", "word")
+# What may be in `${…}`: a name, an operator and a word. `name:-word` -> ("name", ":-", "word")
 _BRACED: Final = re.compile(r"(\w+|[@*#?$!-])(?:(:?[-=+?]|%%?|\#\#?)(.*))?", re.DOTALL)
 # The escapes in `$'…'`: octal, three lengths of hexadecimal, control characters, and any other character.
 _ANSI_ESCAPE: Final = re.compile(
@@ -63,6 +63,7 @@ _NUMBERS: Final = frozenset(
 _SET_BY_SHELL: Final = re.compile(
     r"_|argv|path|[0-9]+|[@*-]|BASH\w*|\w*MATCH|match|REPLY|MAPFILE|COPROC|DIRSTACK|FUNCNAME|OPTARG|PIPESTATUS|pipestatus"
 )
+# A whole word that gives a variable a value. The groups are the name and the value.
 _ASSIGNMENT: Final = re.compile(r"(\w+)=(.*)", re.DOTALL)
 # Commands that set variables in another way than by `name=value`. The group has the names: `read a b`.
 _SETTING_COMMANDS: Final = re.compile(
@@ -73,6 +74,7 @@ _SETTING_COMMANDS: Final = re.compile(
 _LIST_ASSIGNMENT: Final = re.compile(r"(?<!\w)(\w+)(?:=\(|\+=|\[[^\]\n]*\]\+?=)")
 # Commands that run a text later, so that an assignment in it is not seen here.
 _EVALUATES: Final = re.compile(r"\b(?:eval|trap|alias)\b")
+# An assignment anywhere in a text: `name=` or `name+=`. The group is the name.
 _ASSIGNED_NAME: Final = re.compile(r"(?<!\w)(\w+)\+?=")
 # `((i = i + 1))`, which may set variables to numbers.
 _ARITHMETIC: Final = re.compile(r"\(\(([^()]*)\)\)")

@@ -32,9 +32,11 @@ _MAX_ARITHMETIC_CHARS: Final = 200
 _DOCUMENT_START: Final = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|(\\?[\w.-]+))")
 # `$'a\n'`
 _ANSI_QUOTED: Final = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-# What stands in `((…))` if it is an arithmetic expression. Two parentheses may also begin commands.
+# What may be in `((…))` if it is an arithmetic expression. Two parentheses may also begin commands.
 _ARITHMETIC: Final = re.compile(r"\s*(?:[\w$+*/%<>=!&|?:,~^#{}\s-]|\((?:[\w$+*/%<>=!&|?:,~^#{}\s-])*\))*")
+# The word that begins a `case` of the shell.
 _CASE: Final = re.compile(r"\bcase\b")
+# A command in backquotes. The group is the command.
 _BACKQUOTED: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 # A `#` begins a comment only at the start of the line, or after one of these characters.
 _BEFORE_COMMENT: Final = " \t\n;&|()"

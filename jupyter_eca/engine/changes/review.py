@@ -20,6 +20,7 @@ GONE: Final = "there is no such change any more"
 LATER: Final = "a later turn changed it too: take that back first"
 
 CellChangeKind = Literal["inserted", "edited", "deleted", "moved"]
+"""What some changes did to a cell, all together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
 
     `changes` are all changes that were ever made to the cell, oldest first. `turns` are the ids of the turns. `now` is
     the source of the cell; None when the cell does not exist. Changes that the user has kept are not reviewed again.
-    What it means that a change *stands* is explained in `revert`.
+    The module `revert` explains what it means that a change *stands*.
     """
     under_review = [change for change in changes if change.turn in turns and change.decision is not ChangeDecision.KEPT]
     if not under_review:

@@ -193,7 +193,7 @@ def _format_call(call: ToolCalledContent | ToolCallRejectedContent, outcome: str
     """Return a call as Markdown: what it was, who allowed it, what it did and what it returned."""
     summary = " ".join((call.summary or "").split())
     is_command = isinstance(call.details, ShellCommandDetails)
-    # The summary of a command is often the command itself, which stands below.
+    # The summary of a command is often the command itself, which follows below.
     head = f"**{call.name}**{f': {_escape(summary)}' if summary and not is_command else ''} ({outcome})"
     parts = [head, _format_details(call), _fold(add_fence(output), "Output") if output else ""]
     return "\n\n".join(filter(None, parts))

@@ -118,14 +118,18 @@ class RecordedText(ModelWithoutDefaults):
     """Text of the model."""
 
     type: Literal["text"] = "text"
+    """The kind of the part."""
     text: Lines
+    """The text."""
 
 
 class RecordedReasoning(ModelWithoutDefaults):
     """Reasoning of the model."""
 
     type: Literal["reasoning"] = "reasoning"
+    """The kind of the part."""
     text: Lines = ""
+    """The text of the reasoning."""
     took_ms: int = 0
     """How many milliseconds it took."""
 
@@ -134,7 +138,9 @@ class RecordedRemark(ModelWithoutDefaults):
     """A remark of the provider for the user: for example, that the answer was cut off."""
 
     type: Literal["remark"] = "remark"
+    """The kind of the part."""
     text: Lines
+    """The text of the remark."""
 
 
 class RecordedCall(ModelWithoutDefaults):
@@ -156,6 +162,7 @@ class RecordedResult(RecordedCall):
     """A call that ran, with its result."""
 
     type: Literal["ran"] = "ran"
+    """The kind of the part."""
     output: Lines = ""
     """The text that the model read."""
     error: bool = False
@@ -184,12 +191,14 @@ class RecordedRejection(RecordedCall):
     """A call that did not run."""
 
     type: Literal["refused"] = "refused"
+    """The kind of the part."""
     reason: RejectReason
     """Why the call did not run."""
     words: Lines = ""
     """What the user, a rule or a hook told the model about the rejection."""
 
 
+# A part of a recorded reply. The field `type` says which model it is.
 Part = Annotated[
     RecordedText | RecordedReasoning | RecordedRemark | RecordedResult | RecordedRejection, Field(discriminator="type")
 ]

@@ -8,7 +8,7 @@ reads them cost:
 | 5 minutes | 1.25 N | 0.1 N | 1.25 N, because all is written again |
 | 1 hour | 2 N | 0.1 N | 2 N |
 
-Each request that reads an entry of the cache begins its lifetime anew. So an hour costs 0.75 more for each token that
+Each request that reads an entry of the cache restarts its lifetime. So an hour costs 0.75 more for each token that
 is written, once, and saves 1.15 for each token that is already there, at every pause between 5 minutes and an hour. For
 a conversation of S tokens with such a pause it is cheaper as soon as 0.75 S < 1.15 S x (the pauses that follow), that
 is, with one more pause of this kind. After a pause of more than 5 minutes the conversation must be written again

@@ -54,7 +54,9 @@ class FoundFile(NamedTuple):
     """A `SKILL.md` that was found."""
 
     origin: SkillOrigin
+    """The kind of place where it was found."""
     path: Path
+    """Its path."""
     written: SkillFile | str
     """The parsed file, or the reason why it is no skill."""
 

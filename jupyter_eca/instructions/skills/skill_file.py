@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config.schema import FileState
 
+# The name of the file that makes a folder a skill.
 FILE: Final = "SKILL.md"
 
 # The specification recommends at most 500 lines (20 kB). A larger file is there by mistake, and would fill the context
@@ -56,6 +57,7 @@ class Skill:
     """A skill that can be loaded."""
 
     name: str
+    """The name by which a model or a user loads the skill."""
     description: str
     """One line that says when to use the skill. The system prompt contains it."""
     body: str
@@ -63,6 +65,7 @@ class Skill:
     folder: Path
     """The folder that contains its `SKILL.md` and its other files."""
     origin: SkillOrigin = SkillOrigin.PROJECT
+    """Where the skill was found."""
     arguments: Any = None
     """`arguments` of the front matter. They are used when the user calls the skill as a command."""
     loops: int = 0

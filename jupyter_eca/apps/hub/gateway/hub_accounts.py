@@ -107,7 +107,8 @@ class AdmittedUser:
 
     def as_arguments(self) -> dict[str, Any]:
         """Return the arguments of `UserAPIKeyAuth`, which is LiteLLM's record of who sends a request."""
-        # LiteLLM counts what a key spends in memory, too, and never begins anew. So each period has another name.
+        # LiteLLM itself also counts in memory what each key spends, and never resets this count. So each user gets a
+        # key of another name for each period.
         key = f"{self.name} since {self.period.begin:%Y-%m-%d}"
         budget = {} if self.limits.budget is None else {"max_budget": self.limits.budget, "spend": self.spent}
         return {"api_key": key, "user_id": self.name, "key_alias": self.name, **self.limits.litellm, **budget}
@@ -233,6 +234,7 @@ class HubUsers:
     _known: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict[str, "tuple[float, dict[str, Any]]"])
     """For each token: the time at which the Hub was asked, in seconds of the monotonic clock, and its answer."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while `_known` changes."""
 
     def find(self, token: str) -> tuple[str, list[str]]:
         """Return the name and the groups of the user who has a token. Blocks. Raises: RefusedRequest."""
@@ -292,8 +294,11 @@ class Accounts:
     """Decides about each request: by the user whose token it has, the limits of this user, and what was spent."""
 
     users: HubUsers
+    """Finds the user of a token."""
     limits: LimitsFile
+    """The limits of each user."""
     ledger: SpendingTable
+    """What was spent so far."""
 
     def admit(self, key: str, *, pays: bool) -> AdmittedUser:
         """Return who sends a request. `key` is the header of the request, and `pays` says whether an answer costs
@@ -311,7 +316,8 @@ class Accounts:
 
 
 def explain_budget(limits: Limits, spent: float, period: Period) -> str:
-    """Return what the budget is, when it begins anew, and whom to ask. `spent` is in US dollars."""
+    """Return the sentences for a user whose budget is used up: what the budget is, when the next period begins, and
+    whom to ask. `spent` is in US dollars."""
     budget = f"{_format_dollars(limits.budget or 0)} a {limits.period}"
     text = f"You have spent {_format_dollars(spent)} of your budget of {budget}."
     return _join(f"{text} It begins anew on {period.end:%Y-%m-%d} at 00:00 UTC.", limits.contact)

@@ -25,6 +25,7 @@ from hub_accounts import Accounts, HubUsers, LimitsFile, RefusedRequest, Spendin
 # The name of the gateway among the services of the Hub. A token needs a scope with this name.
 SERVICE = os.environ.get("JUPYTERHUB_SERVICE_NAME", "llm")
 
+# Knows the users, their limits and what they have spent.
 accounts = Accounts(
     HubUsers(os.environ["JUPYTERHUB_API_URL"], frozenset({f"access:services!service={SERVICE}", "access:services"})),
     LimitsFile(Path(os.environ.get("GATEWAY_LIMITS") or FOLDER / "limits.json")),
@@ -64,4 +65,5 @@ class SpendingLogger(CustomLogger):
         )
 
 
+# `litellm_config.yaml` names this object.
 spending = SpendingLogger()

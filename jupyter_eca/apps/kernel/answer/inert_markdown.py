@@ -9,7 +9,7 @@ How it works. Renderers of Markdown disagree about where code, links and formula
 formulas that are recognised here are written in the one form that all renderers read in the same way. Every other
 character that could begin one of them becomes an entity. Two examples:
 
-- A block of code begins in the first column and stands between blank lines. No list, quote or formula of JupyterLab
+- A block of code begins in the first column and is between blank lines. No list, quote or formula of JupyterLab
   extends across a blank line.
 - A formula is on one line and cannot end early, because nbconvert searches for the end of an open formula even inside
   code.

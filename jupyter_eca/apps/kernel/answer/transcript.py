@@ -59,7 +59,9 @@ class AnswerText:
     """A text of the answer. Its role is `assistant`, or `system` for a remark of the server."""
 
     role: Role
+    """Who has written the text."""
     text: str = ""
+    """The text so far."""
 
 
 @dataclass
@@ -69,6 +71,7 @@ class Reasoning:
     id: str
     """The id by which the server sends more of it."""
     text: str = ""
+    """The text so far."""
     duration_ms: int | None = None
     """How long it took, in milliseconds; None until it has ended."""
 
@@ -197,6 +200,7 @@ _MAX_LINE_CHARS = 120
 # The most calls of a subagent that are listed.
 _MAX_STEPS = 30
 
+# The text below a plan of plan mode.
 _PLAN_ADVICE = "Nothing was changed yet. `%eca go` carries out the plan. Or say what should be different."
 
 # The states of calls that did not run, by the reason.

@@ -106,9 +106,11 @@ class EngineConnection:
         # ipykernel may call these functions in the thread of a subshell: it passes an answer to the subshell for which
         # the request was sent.
         def receive(message: Any) -> None:
+            """Pass a message of the server to the link."""
             loop.call_soon_threadsafe(link.receive, message["content"]["data"])
 
         def end(_message: Any) -> None:
+            """End the link, because the server has closed the comm."""
             loop.call_soon_threadsafe(link.end)
 
         comm.on_msg(receive)

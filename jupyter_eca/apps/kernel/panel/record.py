@@ -18,6 +18,7 @@ from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.protocol.chat import ChatContentReceivedParams
 from jupyter_eca.protocol.content import Role, TextContent
 
+# The line that is shown while the record is folded.
 _SUMMARY = "The text of this chat"
 
 # The reader of a saved notebook has a new kernel, which must load the extension first.
@@ -31,6 +32,7 @@ class _RecordedTurn:
     question: str
     """The text of the question."""
     answer: CellTranscript = field(default_factory=CellTranscript)
+    """The transcript of the answer."""
 
 
 @dataclass

@@ -19,6 +19,7 @@ from jupyter_eca.errors import ToolError
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+# What to do about an error: the `fix` of a ToolError.
 _TRY_AGAIN: Final = "Try again later. If it stays so, ask the administrator of the Jupyter server."
 _ASK_ADMINISTRATOR: Final = "Ask the administrator of the Jupyter server to check the gateway's token."
 _START_KERNEL_AGAIN: Final = "Ask the user to start the kernel of the notebook again, then try again."

@@ -63,6 +63,7 @@ MAX_PAUSE_SECONDS: Final = 30.0
 # States that a gateway sends when it has found that the process of a kernel has ended.
 _ENDED: Final = frozenset({"restarting", "autorestarting", "dead"})
 
+# The errors of callers that wait for the kernel.
 _GONE: Final = "The kernel of this notebook is gone."
 _LOST: Final = "The connection to the gateway was lost. Code that was running may still run."
 
@@ -332,7 +333,8 @@ class GatewayKernel:
             self._kernels.get_kernel(self._id).execution_state = state
 
     def note_restart(self) -> None:
-        """Note that another process runs now. Whoever waits for the earlier one gives up."""
+        """Note that another process runs now. Callers that wait for the earlier process give up, because its number and
+        its comms have ended."""
         self._is_dead = False
         self.provisioner.pid += 1
         if self.listener is not None:
@@ -423,6 +425,7 @@ class GatewayKernel:
 
 
 def _retrieve_error(written: asyncio.Future[None]) -> None:
-    """Mark the error of a write as seen. Whoever reads the connection notices its end."""
+    """Read the error of a write, so that asyncio does not log it. `_read_until_lost` notices that the connection has
+    ended."""
     if not written.cancelled():
         written.exception()
