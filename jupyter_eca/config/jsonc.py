@@ -102,7 +102,7 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
         value = {key: value}
     member = current.find_member(rest[0])
     if member is None:
-        return _check_result(_insert(text, current, rest[0], value), intended)
+        return _check_result(_insert_member(text, current, rest[0], value), intended)
     return _check_result(
         text[: member.value] + _render_value(value, _get_indentation(text, member.start)) + text[member.end :], intended
     )
@@ -174,7 +174,7 @@ def _parse_name(key: str) -> str:
     return next(iter(parse(f"{{{key}: 0}}")))
 
 
-def _insert(text: str, into: _Object, key: str, value: Any) -> str:
+def _insert_member(text: str, into: _Object, key: str, value: Any) -> str:
     """Return the text with a new member at the end of an object, indented like its other members."""
     newline = "\r\n" if "\r\n" in text else "\n"
     outer = _get_indentation(text, into.start)

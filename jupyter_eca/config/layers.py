@@ -115,9 +115,10 @@ def read_config(
     """Read the configuration. Blocks: it reads files and may run the user's commands.
 
     `folders` are the folders of the workspace. `only` replaces the files of the user and the projects
-    (`--config-file`). `client` are the client's `initializationOptions`. `home` replaces `~/.config`. Without `trust`,
-    no folder is trusted. With `skip_broken_projects`, a project whose files have an error counts as a project without
-    settings, and a warning says so: use it at the start, when there is no earlier configuration that could be kept.
+    (`--config-file`). `client` are the client's `initializationOptions`. `home` replaces `~/.config`, and `environment`
+    replaces the variables of this process. Without `trust`, no folder is trusted. With `skip_broken_projects`, a
+    project whose files have an error counts as a project without settings, and a warning says so: use it at the start,
+    when there is no earlier configuration that could be kept.
 
     Raises: ConfigError with the file and the place in it.
     """

@@ -93,7 +93,7 @@ class InstructionRule:
 
 async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
     """Return all rules. The rules of a project come last, because a model gives most weight to what it reads last."""
-    return await run_read(_find, files, config, warn)
+    return await run_read(_find_rules, files, config, warn)
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
@@ -131,7 +131,7 @@ def _format_entry(rule: InstructionRule) -> str:
     return f"- id {rule.id}: for {', '.join(rule.paths)}{where}; fetch before: {', '.join(rule.enforce)}"
 
 
-def _find(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
+def _find_rules(files: Files, config: Config, warn: Callable[[str], None]) -> tuple[InstructionRule, ...]:
     """Return all rules. This blocks. See `find`."""
     found: dict[Path, InstructionRule] = {}
     for path in _list_files(files, config, warn):

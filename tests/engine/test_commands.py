@@ -10,13 +10,13 @@ from jupyter_eca.engine.chat.export import make_file_name
 from jupyter_eca.engine.model.cursor_requests import extract_insertion, extract_replacement, remove_fence, split_at
 from jupyter_eca.engine.text.slash_commands import (
     CommandCall,
-    expand,
+    expand_template,
     filter_commands,
     find_mixed_line,
     guess_command,
     hide_key,
     list_arguments,
-    parse,
+    parse_command,
 )
 from jupyter_eca.host.commands.dispatch import find_native, list_native
 from jupyter_eca.protocol.command import ChatCommand
@@ -44,12 +44,12 @@ from jupyter_eca.protocol.command import ChatCommand
     ],
 )
 def test_a_command_is_a_slash_and_a_name_and_a_path_is_none(message: str, called: CommandCall | None) -> None:
-    assert parse(message) == called
+    assert parse_command(message) == called
 
 
 @given(st.text())
 def test_no_text_behind_a_name_breaks_a_command(text: str) -> None:
-    called = parse(f"/export {text}")
+    called = parse_command(f"/export {text}")
     assert called is not None
     assert (called.name, called.text) == ("export", text.strip())
 
@@ -103,9 +103,9 @@ def test_a_key_typed_behind_login_is_not_kept() -> None:
     ],
 )
 def test_a_custom_command_is_filled_in_with_what_was_typed(template: str, text: str, prompt: str) -> None:
-    called = parse(f"/custom {text}")
+    called = parse_command(f"/custom {text}")
     assert called is not None
-    assert expand(template, called) == prompt
+    assert expand_template(template, called) == prompt
 
 
 def test_the_places_of_a_template_are_its_arguments() -> None:

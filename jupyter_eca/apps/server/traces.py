@@ -63,7 +63,7 @@ class TraceRecorder(SilentSubscriber):
             match event.content:
                 case ToolCallRunningContent() as call:
                     attributes = {"gen_ai.tool.name": call.name, "gen_ai.tool.call.id": call.id}
-                    span = self._begin(event.chat, f"execute_tool {call.name}", "execute_tool", attributes)
+                    span = self._begin_span(event.chat, f"execute_tool {call.name}", "execute_tool", attributes)
                     self._calls[event.chat, call.id] = span
                 case ToolCalledContent() as call:
                     self._end_call(event.chat, call.id, "tool_error" if call.error else "")
@@ -71,9 +71,9 @@ class TraceRecorder(SilentSubscriber):
                     self._end_call(event.chat, call.id, call.reason.value)
                 case _:
                     if event.is_message and event.chat not in self._turns and not event.local and event.turn:
-                        self._turns[event.chat] = self._begin(event.chat, "invoke_agent", "invoke_agent", {})
+                        self._turns[event.chat] = self._begin_span(event.chat, "invoke_agent", "invoke_agent", {})
             if event.outcome is not None and (span := self._turns.pop(event.chat, None)) is not None:
-                _end(span, "" if event.outcome is Outcome.COMPLETED else event.outcome.value)
+                _end_span(span, "" if event.outcome is Outcome.COMPLETED else event.outcome.value)
 
     def tell(self, notice: Notice) -> None:
         """Do nothing: a notice is no event of a chat."""
@@ -81,7 +81,9 @@ class TraceRecorder(SilentSubscriber):
     def reload_chat(self, reload: ChatReload) -> None:
         """Do nothing: what is shown again has been recorded."""
 
-    def _begin(self, chat: str, name: str, operation: str, attributes: dict[str, Any], at: int | None = None) -> Span:
+    def _begin_span(
+        self, chat: str, name: str, operation: str, attributes: dict[str, Any], at: int | None = None
+    ) -> Span:
         """Begin a span, below that of the chat's turn if there is one. `at` is its time in nanoseconds since the epoch,
         None for now. `operation` and the names of the `attributes` are words of the GenAI conventions."""
         parent = self._turns.get(chat)
@@ -93,7 +95,7 @@ class TraceRecorder(SilentSubscriber):
     def _end_call(self, chat: str, id: str, problem: str) -> None:
         """End the span of a tool call; a call that was rejected before it ran has none."""
         if (span := self._calls.pop((chat, id), None)) is not None:
-            _end(span, problem)
+            _end_span(span, problem)
 
     def _record_request(self, host: Host, request: EndedRequest) -> None:
         """Record a request to a model that has ended. The name of the model is that of its vendor."""
@@ -110,7 +112,7 @@ class TraceRecorder(SilentSubscriber):
         problem = "" if request.outcome == "completed" else request.outcome
         self._seconds.record((time.time_ns() - request.began_at) / 1e9, {**common, **_name_problem(problem)})
         name = f"chat {request.chosen.model}"
-        _end(self._begin(request.bill.chat, name, "chat", attributes, request.began_at), problem)
+        _end_span(self._begin_span(request.bill.chat, name, "chat", attributes, request.began_at), problem)
 
 
 def _name_problem(problem: str) -> dict[str, str]:
@@ -118,7 +120,7 @@ def _name_problem(problem: str) -> dict[str, str]:
     return {"error.type": problem} if problem else {}
 
 
-def _end(span: Span, problem: str) -> None:
+def _end_span(span: Span, problem: str) -> None:
     """End a span. `problem` names its failure, "" for none."""
     if problem:
         span.set_attributes(_name_problem(problem))

@@ -54,14 +54,14 @@ def find_scripts(settings: Json, folders: Sequence[Path]) -> Iterator[Path]:
         for action in _list_objects(hook.get("actions")):
             if isinstance(file := action.get("file"), str):
                 yield from (start / expand_home(file) for start in starts)
-            yield from _find_in_command(_list_texts(action.get("shell")), folders)
+            yield from _find_scripts_in_command(_list_texts(action.get("shell")), folders)
     for tool in _list_objects(settings.get("customTools")):
-        yield from _find_in_command(_list_texts(tool.get("command")), folders)
+        yield from _find_scripts_in_command(_list_texts(tool.get("command")), folders)
     for server in _list_objects(settings.get("mcpServers")):
-        yield from _find_in_command(_list_texts([server.get("command"), server.get("args")]), folders)
+        yield from _find_scripts_in_command(_list_texts([server.get("command"), server.get("args")]), folders)
 
 
-def _find_in_command(texts: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
+def _find_scripts_in_command(texts: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the scripts in these folders that a command names. `texts` are the command line, or its arguments."""
     words = [word for text in texts for word in _WORD.findall(text)]
     modules = [name for option, name in pairwise(words) if option == "-m"]

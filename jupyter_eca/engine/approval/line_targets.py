@@ -109,11 +109,13 @@ def find_protected_in_line(line: str, folder: str, resolver: PathResolver, *, co
     if _sets_cdpath(line):
         resolver = replace(resolver, variables={**resolver.variables, _CDPATH: UNKNOWN})
     if (commands := parse_commands(line)) is not None:
-        return _find_in_commands(commands, folder, resolver, resolver, counts_unknown=counts_unknown)
+        return _find_protected_in_commands(commands, folder, resolver, resolver, counts_unknown=counts_unknown)
     # First as the line is written, and then with the values of its variables.
     if found := find_protected_name(line.replace("'", "").replace('"', "").replace("\\", "")):
         return found
-    if found := _find_in_commands(split_roughly(line), folder, resolver, resolver, is_rough=True, counts_unknown=False):
+    if found := _find_protected_in_commands(
+        split_roughly(line), folder, resolver, resolver, is_rough=True, counts_unknown=False
+    ):
         return found
     script = divide_script(line)
     if counts_unknown and not script.is_certain:
@@ -121,7 +123,7 @@ def find_protected_in_line(line: str, folder: str, resolver: PathResolver, *, co
     variables = Variables(script, resolver.variables)
     commands = _fill_variables(script, variables)
     inner_resolver = replace(resolver, variables=variables.export())
-    if found := _find_in_commands(
+    if found := _find_protected_in_commands(
         commands, folder, resolver, inner_resolver, is_rough=True, counts_unknown=counts_unknown
     ):
         return found
@@ -139,7 +141,7 @@ def find_protected_in_line(line: str, folder: str, resolver: PathResolver, *, co
     return next(filter(None, results), "")
 
 
-def _find_in_commands(
+def _find_protected_in_commands(
     commands: tuple[ParsedCommand, ...],
     folder: str,
     resolver: PathResolver,
@@ -171,7 +173,7 @@ def _find_in_commands(
             return found
         moves = command.moves_folders
         for word in _list_words(command):
-            if found := _find_in_word(word, folders, resolver, moves=moves, is_rough=is_rough):
+            if found := _find_protected_in_word(word, folders, resolver, moves=moves, is_rough=is_rough):
                 return _mark_unknown(found)
         if _is_git_config(command):
             return ".git/config"
@@ -241,7 +243,7 @@ def _join_paths(folder: str, path: str) -> str:
     return posixpath.normpath(path if path.startswith("~") else posixpath.join(folder, path))
 
 
-def _find_in_word(
+def _find_protected_in_word(
     word: tuple[str, str], folders: tuple[str, ...], resolver: PathResolver, *, moves: bool, is_rough: bool
 ) -> str:
     """Return the protected path that a word of a command may name; "" for none.

@@ -362,7 +362,7 @@ def decide(
         return verdict
     if trust:
         return Verdict(Decision.ALLOW, cause=verdict.cause.model_copy(update={"kind": "trust"}))
-    if has_changed(tool, approved_scopes):
+    if has_definition_changed(tool, approved_scopes):
         return Verdict(Decision.ASK, cause=verdict.cause.model_copy(update={"kind": "changed"}))
     if is_sandboxed and verdict.cause.kind == "default":
         return Verdict(Decision.ALLOW, cause=Cause(kind="sandbox"))
@@ -371,7 +371,7 @@ def decide(
     return verdict
 
 
-def has_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
+def has_definition_changed(tool: ToolSpec, remembered: frozenset[ApprovalScope]) -> bool:
     """Return whether the user approved a tool for the session, and its definition has changed since then."""
     scopes = list_scopes(tool, {}, CallTargets())
     approved = {scope.definition for scope in remembered if scope.tool == get_selector(tool)}

@@ -60,7 +60,7 @@ class CallToMatch:
         # The model may have used another name that the tool accepts for the argument.
         text = str(self.tool.rename_arguments(self.arguments).get(name, ""))
         if name == COMMAND_ARGUMENT and self.line is not None:
-            return _allows_line(text, patterns) if allows else _matches_any(_list_texts(text), patterns)
+            return _allows_line(text, patterns) if allows else _matches_any(_list_forms_of_line(text), patterns)
         # The ways to write the path: with links followed, absolute, and relative to folders of the workspace.
         forms = self.targets.paths.get(name, ())
         if not allows:
@@ -97,7 +97,7 @@ def _has_only_harmless_redirects(command: ParsedCommand) -> bool:
     return all(redirect.is_harmless for redirect in command.redirects)
 
 
-def _list_texts(line: str) -> Iterator[str]:
+def _list_forms_of_line(line: str) -> Iterator[str]:
     """Yield all texts that the author of a rule may have had in mind for a line: the line, and each of its commands,
     with and without its quotes, its redirections and the folder of its program."""
     yield line

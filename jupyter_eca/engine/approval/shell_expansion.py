@@ -164,9 +164,9 @@ class Variables:
             case "double":
                 return tuple(f'"{value}"' for value in self.expand_word(found["double"], is_quoted=True))
             case "name":
-                return self._split(self._look_up(found["name"]), is_quoted=is_quoted)
+                return self._split_at_separators(self._look_up_variable(found["name"]), is_quoted=is_quoted)
             case "braced":
-                return self._split(self._evaluate(found["braced"]), is_quoted=is_quoted)
+                return self._split_at_separators(self._expand_braced(found["braced"]), is_quoted=is_quoted)
             case "open":
                 return (UNKNOWN,)
             case "output":
@@ -174,7 +174,7 @@ class Variables:
             case _:
                 return (found[0],)
 
-    def _split(self, values: tuple[str, ...], *, is_quoted: bool) -> tuple[str, ...]:
+    def _split_at_separators(self, values: tuple[str, ...], *, is_quoted: bool) -> tuple[str, ...]:
         """Return the values and, if the line sets `IFS`, also the parts into which the shell then splits them."""
         separators = "".join(self._values.get("IFS", ()))
         # If `IFS` has only blanks, as in `IFS=$'\n\t'`, the shell splits at no other characters than usual.
@@ -183,13 +183,13 @@ class Variables:
         parts = (part for value in values for part in re.split(f"[{re.escape(separators)}]", value))
         return tuple(dict.fromkeys((*values, *parts)))
 
-    def _look_up(self, name: str) -> tuple[str, ...]:
+    def _look_up_variable(self, name: str) -> tuple[str, ...]:
         """Return the values that the variable `$name` may have."""
         if name in _NUMBERS:
             return ("0",)
         return (UNKNOWN,) if _SET_BY_SHELL.fullmatch(name) else self._values.get(name, (UNKNOWN,))
 
-    def _evaluate(self, text: str) -> tuple[str, ...]:
+    def _expand_braced(self, text: str) -> tuple[str, ...]:
         """Return the values that `${text}` may have: `B:-out` -> `("out",)` if `B` is not set."""
         if re.fullmatch(r"#\w+", text):  # the length of a value
             return ("0",)
@@ -198,14 +198,14 @@ class Variables:
             return (UNKNOWN,)
         name, operator, word = parameter[1], parameter[2] or "", parameter[3] or ""
         if operator in {"", "?", ":?"}:
-            return self._look_up(name)
+            return self._look_up_variable(name)
         if operator in {"#", "##", "%", "%%"}:
             patterns = [unquote_roughly(value) for value in self.expand_word(word)]
-            pairs = product(self._look_up(name), patterns)
+            pairs = product(self._look_up_variable(name), patterns)
             return tuple({_trim_value(value, operator, pattern) for value, pattern in pairs})
         # A default (`:-`, `:=`) or a replacement (`:+`). It is not certain which one of the two the shell takes.
         is_set = name in self._values or _SET_BY_SHELL.fullmatch(name)
-        known = self._look_up(name) if is_set and operator not in {"+", ":+"} else ()
+        known = self._look_up_variable(name) if is_set and operator not in {"+", ":+"} else ()
         return tuple(dict.fromkeys((*known, *([""] if operator in {"+", ":+"} else []), *self.expand_word(word))))
 
     def _compute_output(self, mark: str) -> tuple[str, ...]:

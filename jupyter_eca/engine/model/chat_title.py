@@ -51,12 +51,12 @@ def build_title_request(model: str, prompt: str, history: History) -> ModelReque
 def read_title(answer: str) -> str:
     """Return the title in the answer of a model, as one line of plain text; "" if the answer has none."""
     lines = (line.strip() for line in answer.splitlines())
-    line = "".join(map(_clean, next(filter(None, lines), "")))
+    line = "".join(map(_clean_character, next(filter(None, lines), "")))
     title = _HEADING.sub("", " ".join(line.split())).strip(_AROUND).removesuffix(".").strip(_AROUND)
     return title if len(title) <= _MAX_TITLE_CHARS and any(character.isalnum() for character in title) else ""
 
 
-def _clean(character: str) -> str:
+def _clean_character(character: str) -> str:
     """Return a character that may be in a title; " " for a control character, and "" for an invisible one."""
     kind = unicodedata.category(character)
     if kind == "Cc":

@@ -95,7 +95,7 @@ def build_summary_messages(history: History, summary: SummaryUnderWay) -> Histor
     instruction = SUMMARISE + (SUMMARY_FOCUS.format(summary.focus) if summary.focus else "")
     before = select_messages_to_summarise(history)
     if summary.forced:
-        before = tuple(replace(message, parts=tuple(map(_shorten, message.parts))) for message in before)
+        before = tuple(replace(message, parts=tuple(map(_shorten_part, message.parts))) for message in before)
     if before and before[-1].role == "user":
         return (*before[:-1], replace(before[-1], parts=(*before[-1].parts, TextPart(instruction))))
     return (*before, ChatMessage("user", (TextPart(instruction),)))
@@ -161,7 +161,7 @@ def _list_texts(part: Part) -> Iterable[str]:
             pass
 
 
-def _shorten(part: Part) -> Part:
+def _shorten_part(part: Part) -> Part:
     """Return a part for a request that must be short: without the middle of a long text, and with a few words in place
     of an image or a document."""
     match part:

@@ -117,12 +117,14 @@ def draw_window(breakdown: ContextBreakdown, system: Sequence[Section] = ()) -> 
     for emoji, name, tokens in rows:
         lines.append(f"| {emoji} | {name} | {tokens:,} | {tokens / total:.0%} |")
         if name == "System prompt":
-            lines += [f"| ↳ | {source} | {part:,} | {part / total:.0%} |" for source, part in _divide(system, tokens)]
+            lines += [
+                f"| ↳ | {source} | {part:,} | {part / total:.0%} |" for source, part in _divide_tokens(system, tokens)
+            ]
     head = f"About {breakdown.used_tokens:,}{size} tokens are used."
     return "\n".join([head, "", bar, "", "| | | tokens | share |", "|---|---|---:|---:|", *lines])
 
 
-def _divide(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
+def _divide_tokens(sections: Sequence[Section], tokens: int) -> Iterator[tuple[str, int]]:
     """Yield each section of the system prompt with its tokens. Together they are exactly `tokens`."""
     ends = list(accumulate((len(section.text) for section in sections), initial=0))
     shares = pairwise(round(end * tokens / (ends[-1] or 1)) for end in ends)

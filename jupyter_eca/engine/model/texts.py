@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.request import list_offered
-from jupyter_eca.engine.text.slash_commands import parse
+from jupyter_eca.engine.text.slash_commands import parse_command
 from jupyter_eca.errors import FailureKind
 from jupyter_eca.protocol.content import RejectReason
 
@@ -181,7 +181,7 @@ def format_context(label: str, text: str) -> str:
 def make_title(message: str) -> str:
     """Return a title for a chat whose first message this is. Of a command with a description, such as `/notebook`, the
     description is the title."""
-    if (call := parse(message)) is not None and len(call.arguments) > 1:
+    if (call := parse_command(message)) is not None and len(call.arguments) > 1:
         message = call.text
     line = next((line.strip() for line in message.splitlines() if line.strip()), "New chat")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"

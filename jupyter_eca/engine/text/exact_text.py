@@ -52,12 +52,12 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u20
 
 def as_exact_text(text: str) -> str:
     """Return the text with the code point in place of each character that is not drawn, or looks like another."""
-    return _replace(text.replace("\r\n", "\n"), _format_code_point)
+    return _replace_deceptive(text.replace("\r\n", "\n"), _format_code_point)
 
 
 def as_exact_json(value: Any) -> str:
     """Return the value as JSON that shows all of its characters, and is read as the same value."""
-    return _replace(json.dumps(value, ensure_ascii=False), lambda character: json.dumps(character)[1:-1])
+    return _replace_deceptive(json.dumps(value, ensure_ascii=False), lambda character: json.dumps(character)[1:-1])
 
 
 def as_terminal_text(text: str) -> str:
@@ -70,7 +70,7 @@ def drop_control_characters(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _replace(text: str, escape: Callable[[str], str]) -> str:
+def _replace_deceptive(text: str, escape: Callable[[str], str]) -> str:
     r"""Replace each character that is not drawn, or looks like another, by its escape: `escape("\u202e")`.
 
     A letter that looks like a Latin letter is replaced only in a word that also has a Latin letter.

@@ -45,7 +45,7 @@ def find_excerpt(text: str, words: Sequence[str]) -> str | None:
     plain = _remove_span_marks(line)
     # The user may have searched for the address of a link, or for the marks themselves.
     has_all = all(word in plain.casefold() for word in words if word in line.casefold())
-    return _cut(plain if has_all else line, words)
+    return _cut_sentence(plain if has_all else line, words)
 
 
 def _remove_span_marks(line: str) -> str:
@@ -53,7 +53,7 @@ def _remove_span_marks(line: str) -> str:
     return _SPAN_MARKS.sub(lambda match: next(filter(None, match.groups()), ""), line)
 
 
-def _cut(sentence: str, words: Sequence[str]) -> str:
+def _cut_sentence(sentence: str, words: Sequence[str]) -> str:
     """Cut a long sentence so that the first of the words is about a third into the excerpt. `…` marks each cut."""
     if len(sentence) <= MAX_EXCERPT_CHARS:
         return sentence

@@ -41,7 +41,7 @@ class CommandCall:
     """The words of the text."""
 
 
-def parse(message: str) -> CommandCall | None:
+def parse_command(message: str) -> CommandCall | None:
     """Parse a message. Return None when it is not a command. A command of this name may not exist."""
     match = _COMMAND.fullmatch(message.strip())
     if match is None:
@@ -98,7 +98,7 @@ def guess_command(name: str, names: Iterable[str]) -> str:
 
 def hide_key(message: str) -> str:
     """Return a message in the form that may be stored: without the key that follows the provider of a `/login`."""
-    called = parse(message)
+    called = parse_command(message)
     if called is None or called.name != "login" or len(called.arguments) < 2:
         return message
     return f"/login {called.arguments[0]} …"
@@ -155,7 +155,7 @@ def _parse_declared(declaration: Any) -> CommandArgument | None:
     return CommandArgument(name=name, description=description, required=fields.get("required") is not False)
 
 
-def expand(template: str, command_call: CommandCall) -> str:
+def expand_template(template: str, command_call: CommandCall) -> str:
     """Return the prompt of a custom command, with the arguments filled into its template.
 
     If the template has no place for arguments, they are added at its end.

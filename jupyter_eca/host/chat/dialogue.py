@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from jupyter_eca.engine.text.slash_commands import parse
+from jupyter_eca.engine.text.slash_commands import parse_command
 from jupyter_eca.protocol.question import ChatAskQuestionParams
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Dialogue:
 
     def accepts(self, message: str) -> bool:
         """Return whether a message is an answer. A command is not an answer: it ends the dialogue."""
-        return not self.is_over and parse(message) is None
+        return not self.is_over and parse_command(message) is None
 
     def hide_secret(self, message: str) -> str:
         """Return the text of an answer that may be stored and shown."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.engine.text.slash_commands import expand, guess_command, parse
+from jupyter_eca.engine.text.slash_commands import expand_template, guess_command, parse_command
 from jupyter_eca.errors import EcaError
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement, CommandResult
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
@@ -107,7 +107,7 @@ async def _find_custom(host: Host) -> Mapping[str, markdown_commands.CustomComma
 async def answers_without_model(host: Host, message: str) -> bool:
     """Return whether a message is a command that is answered without a model: most native commands are, and names that
     are probably typing errors. See `CommandRunner`."""
-    call = parse(message)
+    call = parse_command(message)
     if call is None:
         return False
     if command := find_native().get(call.name.lower()):
@@ -130,7 +130,7 @@ async def run(
             return CommandAnswer(await live.dialogue.answer(message))
         except EcaError as error:
             return CommandAnswer(redaction.redact(str(error)))
-    call = parse(message)
+    call = parse_command(message)
     if call is None:
         return None
     place = CommandPlace(host, chat, kernel, may_see or (lambda other: other == chat))
@@ -152,7 +152,7 @@ async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
         return result
     custom = await _find_custom(place.host)
     if file := custom.get(call.name) or custom.get(call.name.lower()):
-        return CommandReplacement(expand(file.template, call))
+        return CommandReplacement(expand_template(file.template, call))
     if skill := await skills.expand_skill(place.host, call):
         return skill
     if ":" in call.name:

@@ -9,7 +9,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.text.slash_commands import expand, find_mixed_line, list_arguments
+from jupyter_eca.engine.text.slash_commands import expand_template, find_mixed_line, list_arguments
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.instructions import skills
@@ -72,7 +72,7 @@ async def expand_skill(host: Host, call: CommandCall) -> CommandReplacement | No
     if call.text or call.arguments:
         text = call.text or " ".join(call.arguments)
         # With both kinds of placeholders (`$1` and `{{name}}`) it is not clear which are meant.
-        body = f"{body}\n\n{text}" if find_mixed_line(body) else expand(body, call)
+        body = f"{body}\n\n{text}" if find_mixed_line(body) else expand_template(body, call)
     return CommandReplacement(await run_read(skills.format_skill, skill, body))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.agents import CODE
 from jupyter_eca.engine.model.task_plan import CARRY_OUT
-from jupyter_eca.engine.text.slash_commands import parse
+from jupyter_eca.engine.text.slash_commands import parse_command
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.instructions import rules
 from jupyter_eca.instructions.prompt_texts import write_plan_mode
@@ -45,7 +45,7 @@ def interpret_go_ahead(
     """
     if chat.dialogue is not None:
         return prompt, choice
-    planner, command = resolved.get_agent(choice.agent), parse(prompt.message)
+    planner, command = resolved.get_agent(choice.agent), parse_command(prompt.message)
     is_command = command is not None and command.name == "go"
     if not is_command and prompt.message.strip().rstrip(".!").casefold() not in GO_AHEAD_MESSAGES:
         return prompt, choice

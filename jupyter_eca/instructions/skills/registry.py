@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
-from jupyter_eca.instructions.skills.skill_file import FILE, Skill, SkillOrigin, read
+from jupyter_eca.instructions.skills.skill_file import SKILL_FILE, Skill, SkillOrigin, read_skill
 from jupyter_eca.workspace.files.read_threads import run_read
 
 if TYPE_CHECKING:
@@ -37,14 +37,16 @@ _SKIPPED_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".ve
 _RESOURCE_FOLDERS: Final = frozenset({"scripts", "references", "assets"})
 
 
-def ignore(_message: str) -> None:
+def ignore_warning(_message: str) -> None:
     """Ignore a warning. This is for callers without a user."""
 
 
-async def find(files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore) -> tuple[Skill, ...]:
+async def find(
+    files: Files, config: Config | None = None, warn: Callable[[str], None] = ignore_warning
+) -> tuple[Skill, ...]:
     """Return the skills that are on the disk now, sorted by name. `warn` is called with a message for each faulty file.
     The same fault always gives the same message, so that it can be shown only once."""
-    found, complaints = await run_read(_find, files, config or Config())
+    found, complaints = await run_read(_find_skills, files, config or Config())
     for complaint in complaints:
         warn(complaint)
     return found
@@ -69,7 +71,7 @@ class SkillRegistry:
     """The files of the workspace."""
     config: Config
     """The configuration, which names further folders with skills."""
-    warn: Callable[[str], None] = ignore
+    warn: Callable[[str], None] = ignore_warning
     """Called with a message for each faulty file."""
 
     async def list_skills(self) -> tuple[Skill, ...]:
@@ -84,14 +86,14 @@ def read_all(roots: Sequence[Path], config: Config) -> tuple[list[FoundFile], li
     found: list[FoundFile] = []
     for origin, path in _find_paths(roots, config, complaints):
         try:
-            written = read(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
+            written = read_skill(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
         except OSError as error:
             written = f"it cannot be read: {error.strerror}"
         found.append(FoundFile(origin, path, written))
     return found, complaints
 
 
-def _find(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
+def _find_skills(files: Files, config: Config) -> tuple[tuple[Skill, ...], list[str]]:
     """Return the skills, sorted by name, and the complaints. This blocks."""
     found: dict[str, tuple[Skill, SkillFile]] = {}
     found_files, complaints = read_all(files.roots, config)
@@ -152,7 +154,7 @@ def _find_user_folders() -> tuple[Path, ...]:
 
 def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
     """Return the `SKILL.md` files at a path: a folder of skills, the folder of one skill, or a `SKILL.md` itself."""
-    return [path] if path.name == FILE and path.is_file() else _walk(path, complaints)
+    return [path] if path.name == SKILL_FILE and path.is_file() else _walk(path, complaints)
 
 
 def _walk(top: Path, complaints: list[str]) -> list[Path]:
@@ -169,10 +171,10 @@ def _walk(top: Path, complaints: list[str]) -> list[Path]:
         if len(seen) == known or len(folder.relative_to(top).parts) > _MAX_DEPTH:
             inside.clear()
             continue
-        own = _RESOURCE_FOLDERS if FILE in files else frozenset[str]()
+        own = _RESOURCE_FOLDERS if SKILL_FILE in files else frozenset[str]()
         inside[:] = sorted(name for name in inside if name not in _SKIPPED_FOLDERS | own)
-        if FILE in files:
-            found.append(folder / FILE)
+        if SKILL_FILE in files:
+            found.append(folder / SKILL_FILE)
         if len(seen) > _MAX_FOLDERS:
             complaints.append(f"{top} has more than {_MAX_FOLDERS} folders: only the skills in the first were read.")
             break

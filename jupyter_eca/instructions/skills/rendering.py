@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca.config.disk.regular_file import get_size, open_resolved, read_whole
 from jupyter_eca.config.interpolation import Layer, ReadLog
 from jupyter_eca.errors import ToolError
-from jupyter_eca.instructions.skills.skill_file import FILE, SkillOrigin
+from jupyter_eca.instructions.skills.skill_file import SKILL_FILE, SkillOrigin
 
 if TYPE_CHECKING:
     from jupyter_eca.instructions.skills.registry import SkillRegistry
@@ -95,7 +95,7 @@ def _list_others(folder: Path) -> list[str]:
         inside[:] = (
             [] if len(at.parts) >= _MAX_DEPTH else sorted(name for name in inside if not name.startswith((".", "_")))
         )
-        found += [(at / name).as_posix() for name in sorted(files) if name != FILE and not name.startswith(".")]
+        found += [(at / name).as_posix() for name in sorted(files) if name != SKILL_FILE and not name.startswith(".")]
         if len(found) > _MAX_LISTED:
             return [*found[:_MAX_LISTED], "..."]
     return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.config.schema import FileState
 
 # The name of the file that makes a folder a skill.
-FILE: Final = "SKILL.md"
+SKILL_FILE: Final = "SKILL.md"
 
 # The specification recommends at most 500 lines (20 kB). A larger file is there by mistake, and would fill the context
 # window of a model.
@@ -74,7 +74,7 @@ class Skill:
     @property
     def path(self) -> Path:
         """The path of its `SKILL.md`."""
-        return self.folder / FILE
+        return self.folder / SKILL_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SkillFile:
 
 
 @lru_cache(maxsize=512)
-def read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> SkillFile | str:
+def read_skill(path: Path, _state: FileState | None, within: tuple[Path, ...] | None) -> SkillFile | str:
     """Return the parsed file, or the reason why it is no skill. All files are checked before each turn, so the result
     is cached. `_state` is the result of `read_file_state`: when it changes, the file is parsed again. `within` are the
     folders that the file must be in; None for any folder.

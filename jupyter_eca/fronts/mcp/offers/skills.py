@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import mcp_types as types
 from pydantic import Field
 
-from jupyter_eca.engine.text.slash_commands import CommandCall, expand, list_arguments
+from jupyter_eca.engine.text.slash_commands import CommandCall, expand_template, list_arguments
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.host.commands import markdown_commands
 from jupyter_eca.host.commands import skills as skill_commands
@@ -85,7 +85,7 @@ class WrittenPrompts:
         host, arguments = backend.host, params.arguments or {}
         if command := (await _read_commands(host)).get(params.name):
             shown_arguments = command.as_chat_command.arguments
-            text = expand(
+            text = expand_template(
                 command.template, _make_command_call(params.name, command.template, shown_arguments, arguments)
             )
             return _make_prompt(command.description, text)
