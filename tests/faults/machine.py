@@ -21,9 +21,9 @@ import psutil
 from jupyter_eca.engine.model.texts import CRASHED_TURN
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameReader, Notification, Request, Result, encode_frame
-from tests.faults.partition import Partition
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.editor_process import environment
+from tests.support.partition import Partition
 from tests.support.processes import have_ended, is_alive
 
 if TYPE_CHECKING:
