@@ -148,9 +148,9 @@ class _ObservedLink:
         """Send a message to the agent."""
         await self._link.send(message)
 
-    async def close(self) -> None:
+    async def close(self, reason: str = "") -> None:
         """Close the link to the agent."""
-        await self._link.close()
+        await self._link.close(reason)
 
 
 class AgentSession:

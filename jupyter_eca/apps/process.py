@@ -225,7 +225,7 @@ async def _run_door(
 async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
     """Serve an editor over stdio, until it sends `exit`, stdin ends, the editor ends, or SIGTERM comes, which some
     editors send soon after `exit`. `trust_folder`: the user trusts the settings in the folders. Return the exit status:
-    1 if the client does not speak the protocol, otherwise 0.
+    1 if we have closed the link, because the client does not speak the protocol or has stopped reading; otherwise 0.
     """
     async with _run_door(folder, config_file, trust_folder=trust_folder) as (door, host_task):
         link = open_stdio()
@@ -239,7 +239,7 @@ async def serve(folder: Path, config_file: Path | None, *, trust_folder: bool = 
         if host_task.done():
             await host_task  # this raises the error of the host, which must not be hidden
     if link.failure:
-        sys.stderr.write(f"jupyter-eca: the client does not speak the protocol: {link.failure}.\n")
+        sys.stderr.write(f"jupyter-eca: {link.failure}\n")
         return 1
     return 0
 

@@ -79,6 +79,24 @@ def _replace(data: Any) -> Any:
             return data
 
 
+def count_characters(data: Any) -> int:
+    """Return how many characters the texts in a model or in data for JSON have together, at any depth."""
+    total = 0
+    uncounted: list[Any] = [data]
+    while uncounted:
+        item = uncounted.pop()
+        kind = item.__class__
+        if kind is str:
+            total += len(item)
+        elif kind is dict:
+            uncounted += item.values()
+        elif kind is list or kind is tuple:
+            uncounted += item
+        elif isinstance(item, Model):
+            uncounted += item.__dict__.values()
+    return total
+
+
 def _skip_empty(value: Any) -> Any:
     """Return a value unchanged. For an empty one (null, "", [], {}, 0 or false), let pydantic use the default of the
     field."""

@@ -31,8 +31,9 @@ class Link(Protocol):
         """Send a message to the peer."""
         ...
 
-    async def close(self) -> None:
-        """End the connection. A link that is closed already stays closed."""
+    async def close(self, reason: str = "") -> None:
+        """End the connection. A link that is closed already stays closed. `reason` is a sentence for the peer, if the
+        transport can carry one; "" if there is nothing to say."""
         ...
 
 

@@ -52,8 +52,8 @@ class StdioLink(Inbox):
         self._stdout = stdout
         self._loop = asyncio.get_running_loop()
         self.failure = ""
-        """Why this end has closed the link: the received bytes are not the protocol, so that the start of the next
-        message is unknown. Empty when it has not."""
+        """Why this end has closed the link, in one sentence. For example, the received bytes are not the protocol, so
+        that the start of the next message is unknown. Empty when it has not."""
         self._outgoing: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
         """The messages to write, each with the future that is set when the message is written. None ends the thread
         that writes."""
@@ -76,7 +76,7 @@ class StdioLink(Inbox):
         while data := os.read(self._stdin.fileno(), READ_BYTES):
             for message in self._reader.feed(data):
                 if isinstance(message, FrameError) and message.fatal:
-                    self.failure = str(message)
+                    self.failure = f"The client does not speak the protocol: {message}."
                 self._loop.call_soon_threadsafe(self.push, message)
                 if self.failure:
                     return
@@ -105,8 +105,10 @@ class StdioLink(Inbox):
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(_mark_written, written)
 
-    async def close(self) -> None:
-        """End the link. The messages that wait are written first."""
+    async def close(self, reason: str = "") -> None:
+        """End the link. The messages that wait are written first, if the peer still reads. The reason is kept as
+        `failure`, because stdout may be full."""
+        self.failure = self.failure or reason
         self.end()
         self._outgoing.put(None)
 

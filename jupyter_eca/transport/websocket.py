@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class WebSocketLink(Inbox):
     """A link whose bytes go through the WebSocket of a web server."""
 
-    def __init__(self, write: Callable[[str], Awaitable[None]], shut: Callable[[], None]) -> None:
-        """Make a link that sends with `write` and closes the socket with `shut`.
+    def __init__(self, write: Callable[[str], Awaitable[None]], shut: Callable[[str], None]) -> None:
+        """Make a link that sends with `write` and closes the socket with `shut`, which gets the reason or "".
 
         `write` must not return before the operating system has accepted the frame. So a sender waits for a client that
         reads slowly, and the frames do not fill the memory.
@@ -42,7 +42,7 @@ class WebSocketLink(Inbox):
         if not self.closed:
             await self._write(encode(message))
 
-    async def close(self) -> None:
-        """End the link, and close the WebSocket."""
+    async def close(self, reason: str = "") -> None:
+        """End the link, and close the WebSocket with the reason."""
         self.end()
-        self._shut()
+        self._shut(reason)

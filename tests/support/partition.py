@@ -4,8 +4,12 @@ that is cut, or a laptop that has moved to another one. Both ends then have a co
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 
 class Partition:
@@ -17,6 +21,7 @@ class Partition:
         self._whole = asyncio.Event()
         self._whole.set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
         self.url = ""
         """The address of the proxy."""
 
@@ -37,9 +42,13 @@ class Partition:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection(self._server.hostname, self._server.port)
+        self._writers |= {back, writer}
         for source, sink in ((reader, back), (there, writer)):
             task = asyncio.create_task(self._forward(source, sink))
             self._tasks.add(task)
@@ -52,3 +61,14 @@ class Partition:
                 sink.write(data)
                 await sink.drain()
         sink.close()
+
+
+@asynccontextmanager
+async def cuttable(url: str) -> AsyncGenerator[Partition]:
+    """A proxy before the server of a URL. It has the address of the proxy, without the path."""
+    network = Partition(url)
+    await network.start()
+    try:
+        yield network
+    finally:
+        await network.close()

@@ -68,7 +68,7 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
         # Without this, the system holds a small message back until the client has confirmed the one before it, which a
         # client may delay by 40 ms (Nagle's algorithm and delayed acknowledgements).
         self.set_nodelay(True)
-        self._link = WebSocketLink(self._write, self.close)
+        self._link = WebSocketLink(self._write, self._close)
         self._start_session()
 
     def _start_session(self) -> None:
@@ -91,6 +91,14 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
             await self.write_message(text)
         except (WebSocketClosedError, StreamClosedError):
             self._link.end()
+
+    def _close(self, reason: str) -> None:
+        """Close the connection. If there is a reason, tell it to the client, and log it."""
+        if not reason:
+            self.close()
+            return
+        self.log.warning("A client of %s was disconnected: %s", self.request.path, reason)
+        self.close(1013, reason)  # 1013: try again later
 
     @property
     def max_message_size(self) -> int:

@@ -25,6 +25,7 @@ from jupyter_eca.protocol.acp.content import TextBlock
 from jupyter_eca.protocol.acp.updates import MessageChunk, NoticeUpdate, SessionUpdateParams
 from jupyter_eca.protocol.jsonrpc import ErrorCode
 from jupyter_eca.transport.peer import Peer
+from jupyter_eca.transport.send_limit import NOT_READING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
@@ -81,7 +82,7 @@ class AcpConnection:
         finally:
             if self._sessions is not None:
                 await self._sessions.close()
-            await self._link.close()
+            await self._link.close(NOT_READING if self._outbox.is_full.is_set() else "")
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work in a task, which is cancelled when the client leaves. An error in it is logged, and ends no other

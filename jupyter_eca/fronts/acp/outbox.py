@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from jupyter_eca.protocol.acp.updates import CallChange, SessionUpdateParams
 from jupyter_eca.protocol.event import Event, merge_pieces
+from jupyter_eca.transport.send_limit import SendLimit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -21,10 +22,6 @@ _log = logging.getLogger(__name__)
 
 Item = Event | SessionUpdateParams
 """What can wait: an event of a chat, which becomes updates when it is sent, or the params of one update."""
-
-# If more items than this wait, although pieces of texts were joined, the client has stopped reading. It is
-# disconnected, because otherwise all items would stay in memory.
-MAX_BEHIND: Final = 20_000
 
 
 class Outbox:
@@ -37,17 +34,21 @@ class Outbox:
         self._waiting: list[Item | asyncio.Future[None]] = []
         self._wake = asyncio.Event()  # set when items wait
         self._sending = asyncio.Lock()  # held while items are sent
+        self._limit = SendLimit[Item | asyncio.Future[None]](lambda item: item)  # how much may wait
         self.is_full = asyncio.Event()
-        """Set when too many items wait."""
+        """Set when too much waits. The client has stopped reading, and must be disconnected."""
 
     def add(self, item: Item) -> None:
         """Queue an item. The output of a tool call so far replaces the output that was queued just before."""
+        if self.is_full.is_set():
+            return
         if self._waiting and _is_replaced(self._waiting[-1], item):
             self._waiting.pop()
         self._waiting.append(item)
-        if len(self._waiting) > MAX_BEHIND:
+        if self._limit.is_reached(self._waiting):
             self._waiting = _join(self._waiting)
-            if len(self._waiting) > MAX_BEHIND:
+            if self._limit.is_exceeded(self._waiting):
+                self._waiting.clear()
                 self.is_full.set()
         self._wake.set()
 
@@ -59,6 +60,7 @@ class Outbox:
             self._wake.clear()
             async with self.holding():
                 waiting, self._waiting = self._waiting, []
+                self._limit.reset()
                 for item in _join(waiting):
                     await self._pass_on(item)
 

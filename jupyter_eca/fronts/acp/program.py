@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,15 @@ async def serve_stdio(folder: Path, start_host: Callable[[Path], AbstractAsyncCo
     """Serve until stdin ends or the process gets a signal. `folder` is that of the process. `start_host` returns a
     context manager that runs a host for the working directory of a session."""
     hosts = FolderHosts(folder, start_host)
-    serving = asyncio.ensure_future(AcpConnection(open_stdio(lines=True), hosts).run())
+    link = open_stdio(lines=True)
+    serving = asyncio.ensure_future(AcpConnection(link, hosts).run())
     with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     try:
         with suppress(asyncio.CancelledError):
             await serving
+        if link.failure:
+            sys.stderr.write(f"jupyter-eca: {link.failure}\n")
     finally:
         await hosts.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -29,6 +28,7 @@ from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Id, Message, Notification, Request, Result
+from jupyter_eca.transport.send_limit import NOT_READING, SendLimit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -43,9 +43,6 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound="AhpModel")  # the model of the params of a request
 
-# If more messages than this wait to be sent, the client is disconnected. It can reconnect, and then gets the actions
-# that it has missed.
-MAX_BEHIND: Final = 20_000
 # For how many clients the number of the last action and the language are remembered, in case they reconnect.
 MAX_CLIENTS: Final = 1_000
 
@@ -80,7 +77,9 @@ class AhpConnection:
         # The client's messages that are not handled yet, its requests about files, and what waits to be sent to it.
         self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()
-        self._outgoing: deque[Message | Envelope] = deque()
+        self._outgoing: list[Message | Envelope] = []
+        self._send_limit = SendLimit[Message | Envelope](_get_data)
+        self._close_reason = ""  # why this end closes the link; "" for no reason to tell
         self._wake = asyncio.Event()  # set when messages wait to be sent
         self._ends_after_writing = False  # whether the connection ends after all messages were written
         self._abort = asyncio.Event()  # ends the connection at once
@@ -124,7 +123,7 @@ class AhpConnection:
                     task.cancel()
         finally:
             self._leave()
-            await self._link.close()
+            await self._link.close(self._close_reason)
 
     def _leave(self) -> None:
         """Leave the hub. End the requests to the client with an error. Inform the front that the client has left,
@@ -152,15 +151,16 @@ class AhpConnection:
         self._enqueue(dialect.write_notification(notification))
 
     def _enqueue(self, message: Message | Envelope) -> None:
-        """Queue a message for the client. If too many messages wait, join pieces of text. If there are still too many,
-        disconnect the client."""
+        """Queue a message for the client. If too much waits, join pieces of text. If there is still too much,
+        disconnect the client. It can reconnect, and then gets the actions that it has missed."""
         if self._abort.is_set():
             return
         self._outgoing.append(message)
-        if len(self._outgoing) > MAX_BEHIND:
-            self._outgoing = deque(_join_pieces(self._outgoing))
-            if len(self._outgoing) > MAX_BEHIND:
+        if self._send_limit.is_reached(self._outgoing):
+            self._outgoing = list(_join_pieces(self._outgoing))
+            if self._send_limit.is_exceeded(self._outgoing):
                 self._outgoing.clear()
+                self._close_reason = NOT_READING
                 self._abort.set()
         self._wake.set()
 
@@ -181,7 +181,8 @@ class AhpConnection:
         while not (self._ends_after_writing and not self._outgoing):
             await self._wake.wait()
             self._wake.clear()
-            waiting, self._outgoing = self._outgoing, deque()
+            waiting, self._outgoing = self._outgoing, []
+            self._send_limit.reset()
             for piece in _join_pieces(waiting):
                 await self._link.send(dialect.write_action_message(piece) if isinstance(piece, Envelope) else piece)
 
@@ -432,6 +433,14 @@ class AhpConnection:
                     session.handle(raw, action, origin)
             case _:
                 pass
+
+
+def _get_data(message: Message | Envelope) -> object:
+    """Return the data of a message, by whose texts the `SendLimit` measures how much waits. Answers are not measured: a
+    client may read the contents of several large files at the same time."""
+    if isinstance(message, Envelope):
+        return message.action
+    return message.params if isinstance(message, Notification) else None
 
 
 def _join_pieces(messages: Iterable[Message | Envelope]) -> Iterable[Message | Envelope]:

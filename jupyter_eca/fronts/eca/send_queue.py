@@ -8,7 +8,7 @@ the items.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from jupyter_eca.host.subscribers import ChatReload, Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
@@ -21,9 +21,10 @@ Item = Event | Notice | ChatReload
 """What can wait to be sent: an event of a chat, a notice (any other notification), or the request of the host to show a
 chat again from its beginning."""
 
-# If more items than this wait, the client is disconnected. Otherwise the items would stay in memory for ever if the
-# client has stopped reading. A client that was only slow can connect again, and gets the events that it has missed.
-MAX_BEHIND: Final = 20_000
+
+def get_data(item: Item) -> object:
+    """Return the data of an item, by whose texts the `SendLimit` measures how much waits."""
+    return item.params if isinstance(item, Notice) else item
 
 
 def add_notice(waiting: list[Item], notice: Notice) -> None:

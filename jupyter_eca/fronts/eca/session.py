@@ -22,7 +22,7 @@ from jupyter_eca.fronts.eca.job_view import list_visible
 from jupyter_eca.fronts.eca.projection import merge_subagents, place_flags, project, project_reset
 from jupyter_eca.fronts.eca.request_rules import BEFORE_INITIALIZE, READING, REPLY_LAST, make_params_error
 from jupyter_eca.fronts.eca.rewrites_and_completions import CursorHelp
-from jupyter_eca.fronts.eca.send_queue import MAX_BEHIND, Item, add_notice, group_events, join_events
+from jupyter_eca.fronts.eca.send_queue import Item, add_notice, get_data, group_events, join_events
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.host.subscribers import ChatReload, Notice
 from jupyter_eca.plugins import loader
@@ -36,6 +36,7 @@ from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 from jupyter_eca.transport.peer import Peer
+from jupyter_eca.transport.send_limit import NOT_READING, SendLimit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, MutableMapping, Sequence
@@ -118,8 +119,10 @@ class EcaSession:
         self._has_joined = False  # whether this session has joined the subscribers of the host
         # The params of `initialize`, until the first prompt: together they show the revision that the client speaks.
         self._initialize_params: lifecycle.InitializeParams | None = None
-        # What waits to be sent to the client.
+        # What waits to be sent to the client, and how much may wait.
         self._waiting_items: list[Item] = []
+        self._send_limit = SendLimit[Item](get_data)
+        self._close_reason = ""  # why this end closes the link; "" when the client leaves
         self.known_digests: set[str] = set()
         """The digests of the untrusted settings about which the user was already asked or informed: see `trust.py`."""
         self.last_shown: dict[str, int] = {}
@@ -145,7 +148,7 @@ class EcaSession:
                 self._host.toolbox.remove_client_tools(self)
             if self._host is not None and self._has_joined:
                 self._host.disconnect(self)
-            await self._link.close()
+            await self._link.close(self._close_reason)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work in a task. The task is cancelled when the session ends."""
@@ -219,12 +222,7 @@ class EcaSession:
         self._waiting_items += [event for event in events if self._is_subscribed(event.chat)]
         if self.prompted_chats is not None:
             self.prompted_chats -= {event.chat for event in events if event.outcome}
-        # Do not join events during a replay: then a joined event could be partly in the replay, and that part would be
-        # sent twice.
-        if len(self._waiting_items) > MAX_BEHIND and not self._replaying:
-            self._waiting_items = join_events(item for item in self._waiting_items if not self._is_shown(item))
-        if len(self._waiting_items) > MAX_BEHIND:
-            self.ended.set()
+        self._check_limit()
         self._wake.set()
 
     def tell(self, notice: Notice) -> None:
@@ -233,12 +231,28 @@ class EcaSession:
             self.choices.pop(notice.chat, None)
         if notice.chat is None or notice.method != "chat/toolCallProgress" or self._is_subscribed(notice.chat):
             add_notice(self._waiting_items, notice)
+            self._check_limit()
             self._wake.set()
 
     def reload_chat(self, reload: ChatReload) -> None:
         """Queue the request of the host to send a chat again from its beginning."""
         self._waiting_items.append(reload)
+        self._check_limit()
         self._wake.set()
+
+    def _check_limit(self) -> None:
+        """If too much waits for the client, join pieces of text. If there is still too much, end the session."""
+        if self._close_reason:
+            self._waiting_items.clear()  # the session ends, and nothing is sent any more
+        elif self._send_limit.is_reached(self._waiting_items):
+            # Do not join events during a replay: then a joined event could be partly in the replay, and that part would
+            # be sent twice.
+            if not self._replaying:
+                self._waiting_items = join_events(item for item in self._waiting_items if not self._is_shown(item))
+            if self._send_limit.is_exceeded(self._waiting_items):
+                self._waiting_items.clear()
+                self._close_reason = NOT_READING
+                self.ended.set()
 
     def resume(self, chat: str) -> None:
         """Show a chat as if the client had opened it itself. The host calls this for a `/resume` of this client."""
@@ -273,6 +287,7 @@ class EcaSession:
         """Send the items that wait now."""
         async with self.sending:
             waiting_items, self._waiting_items = self._waiting_items, []
+            self._send_limit.reset()
             for run in group_events(waiting_items):
                 # First drop the events that a replay has sent. Otherwise they would be joined with later events, and
                 # sent again.

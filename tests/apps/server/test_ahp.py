@@ -39,7 +39,7 @@ class Socket(WebSocketLink):
     """The client's end."""
 
     def __init__(self, socket: WebSocketClientConnection) -> None:
-        super().__init__(self._write, socket.close)
+        super().__init__(self._write, lambda _: socket.close())
         self._socket = socket
         self.reading = asyncio.ensure_future(self._read())
 

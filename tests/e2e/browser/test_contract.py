@@ -109,7 +109,7 @@ async def _greeted(page: Page, lab: Lab) -> AsyncGenerator[Peer]:
         async def write(text: str) -> None:
             route.send(text)
 
-        link = WebSocketLink(write, lambda: None)
+        link = WebSocketLink(write, lambda _: None)
         route.on_message(link.receive)
         linked.set_result(link)
 

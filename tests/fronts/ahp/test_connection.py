@@ -12,6 +12,7 @@ from jupyter_eca.fronts.ahp.connection import AhpConnection
 from jupyter_eca.fronts.ahp.hub import MAX_RECENT
 from jupyter_eca.protocol.ahp import ROOT
 from jupyter_eca.protocol.jsonrpc import Notification, Request
+from jupyter_eca.transport import send_limit
 from jupyter_eca.transport.websocket import WebSocketLink
 from tests.fronts.ahp.place import Client, Refused, place, text_of
 from tests.support.timeouts import PATIENCE
@@ -270,7 +271,7 @@ async def test_a_frame_that_is_no_json_is_answered_and_the_connection_lives(tmp_
         async def front() -> Any:
             return at.front
 
-        link = WebSocketLink(write, lambda: None)
+        link = WebSocketLink(write, lambda _: None)
         serving = at.tasks.create_task(AhpConnection(link, front).run())
         for text in ("{oops", "[" * 100_000, '{"jsonrpc":"2.0","id":"x","method":"ping"}', "[1]"):
             link.receive(text)
@@ -313,7 +314,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
         async def front() -> Any:
             return at.front
 
-        link = WebSocketLink(write, lambda: None)
+        link = WebSocketLink(write, lambda _: None)
         serving = at.tasks.create_task(AhpConnection(link, front).run())
         client = await at.connect("one")
         await client.create(S)
@@ -344,7 +345,7 @@ async def test_a_client_that_reads_slowly_is_sent_longer_pieces_and_delays_nobod
 async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jupyter_eca.fronts.ahp.connection.MAX_BEHIND", 50)
+    monkeypatch.setattr(send_limit, "MAX_ITEMS", 50)
     async with place(tmp_path) as at:
         never = asyncio.Event()
 
@@ -355,8 +356,8 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         async def front() -> Any:
             return at.front
 
-        shut = asyncio.Event()
-        link = WebSocketLink(write, shut.set)
+        shut: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        link = WebSocketLink(write, shut.set_result)
         at.tasks.create_task(AhpConnection(link, front).run())
         client = await at.connect("one")
         await client.create(S)
@@ -365,7 +366,7 @@ async def test_a_client_that_never_reads_is_cut_off_and_can_come_back(
         for number in range(60):
             await client.act("session/isReadChanged", S, isRead=number % 2 == 0)
             await client.echo(number + 1)
-        await asyncio.wait_for(shut.wait(), PATIENCE)
+        assert await asyncio.wait_for(shut, PATIENCE) == send_limit.NOT_READING
         assert at.front.hub.find_client("stuck") is None
         again = await at.connect("stuck", S)
         assert again.states[S] == at.front.hub.get_state(S)
