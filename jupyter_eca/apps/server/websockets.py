@@ -31,6 +31,11 @@ LARGEST_FRAME = 48 * 1024 * 1024
 # There are more only if a program opens connections and closes none.
 MAX_CONNECTIONS = 1_000
 
+# Seconds between two pings. A client that has not answered one before the next is disconnected. A laptop that has moved
+# to another network, or a router that has forgotten a connection, closes nothing: without pings such a client would
+# count as present for ever, and calls would wait for its approval. Proxies end connections that are silent for 60 s.
+PING_SECONDS = 30
+
 # The connections that are open now.
 _OPEN: set[WebSocketHandler] = set()
 
@@ -99,6 +104,19 @@ class EcaWebSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # pyright
             return
         self.log.warning("A client of %s was disconnected: %s", self.request.path, reason)
         self.close(1013, reason)  # 1013: try again later
+
+    # Tornado reads these two properties, in seconds, and pings. Those of Jupyter's mixin are in milliseconds: with them
+    # Tornado would ping every eight hours. The mixin's own pings begin in its `open`, which we do not call.
+
+    @property
+    def ping_interval(self) -> float:
+        """The seconds between two pings: those that the administrator has set for all WebSockets, or our own."""
+        return self.settings.get("websocket_ping_interval") or PING_SECONDS
+
+    @property
+    def ping_timeout(self) -> float:
+        """The seconds in which a client must answer a ping; Tornado allows no more than the interval."""
+        return min(self.settings.get("websocket_ping_timeout") or self.ping_interval, self.ping_interval)
 
     @property
     def max_message_size(self) -> int:
