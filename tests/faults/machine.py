@@ -91,15 +91,21 @@ class Client:
             self.process.stdin.write(encode_frame(message))
             await self.process.stdin.drain()
 
-    async def receive(self) -> Message:
+    async def _read(self) -> list[Message]:
+        """Wait for bytes, and return the messages that they complete. Raises: Died."""
         assert self.process.stdout is not None
+        data = await self.process.stdout.read(65536)
+        if not data:
+            raise Died
+        messages: list[Message] = []
+        for item in self._reader.feed(data):
+            assert not isinstance(item, Exception), f"not a frame on stdout: {item}"
+            messages.append(item)
+        return messages
+
+    async def receive(self) -> Message:
         while not self._inbox:
-            data = await self.process.stdout.read(65536)
-            if not data:
-                raise Died
-            for item in self._reader.feed(data):
-                assert not isinstance(item, Exception), f"not a frame on stdout: {item}"
-                self._inbox.append(item)
+            self._inbox += await self._read()
         message = self._inbox.pop(0)
         self.count += 1
         if isinstance(message, Notification) and message.method == "chat/contentReceived":
@@ -130,8 +136,9 @@ class Client:
         assert isinstance(reply, Result), reply
         return reply.result
 
-    async def ask(self, chat: str, message: str) -> None:
-        """Ask, approve what is asked about, and wait for the end of the turn. Raises: Refused when no turn begins."""
+    async def ask(self, chat: str, message: str, *, stops: bool = False) -> None:
+        """Ask, approve what is asked about, and wait for the end of the turn. With `stops`, stop it when a tool runs.
+        Raises: Refused when no turn begins."""
         self._ids += 1
         id = f"{self._ids} ask"
         await self.send(Request(id, "chat/prompt", {"chatId": chat, "message": message}))
@@ -142,6 +149,8 @@ class Client:
                     raise Refused(item.message)
                 if (content := get_content(item, chat)).get("type") == "toolCallRun" and content["manualApproval"]:
                     await self.send(Notification("chat/toolCallApprove", {"chatId": chat, "toolCallId": content["id"]}))
+                if stops and content.get("type") == "toolCallRunning":
+                    await self.send(Notification("chat/promptStop", {"chatId": chat}))
 
     def texts(self, chat: str, role: str) -> str:
         return "".join(
@@ -196,7 +205,15 @@ def is_end(message: Message, chat: str) -> bool:
 
 
 class Machine:
-    def __init__(self, folder: Path, *, server: bool, stays: bool = False, by_network: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        server: bool,
+        stays: bool = False,
+        by_network: bool = False,
+        rules: list[dict[str, Any]] = RULES,
+    ) -> None:
         """With `server` it has an MCP server, which with `stays` ignores the end of its stdin. With `by_network` the
         model is that of a server on this machine, which is asked by the SDK of its vendor; otherwise it is the scripted
         one of the product."""
@@ -208,7 +225,7 @@ class Machine:
         (self.workspace / ".eca").mkdir(parents=True)
         self.temporary.mkdir()
         script = folder / "script.json"
-        script.write_text(json.dumps({"rules": RULES}))
+        script.write_text(json.dumps({"rules": rules}))
         self.vendor: LoopbackAnthropic | None = None
         self.partition: Partition | None = None
         """What is between the server and the vendor of the model."""
@@ -217,7 +234,7 @@ class Machine:
             "defaultModel": "scripted/test",
         }
         if by_network:
-            self.vendor = LoopbackAnthropic(Script.model_validate({"rules": RULES}))
+            self.vendor = LoopbackAnthropic(Script.model_validate({"rules": rules}))
             self.vendor.__enter__()
             self.partition = Partition(self.vendor.url)
             model = {"defaultModel": "anthropic/claude-sonnet-5-5"}
@@ -239,25 +256,28 @@ class Machine:
             await self.partition.start()
             vendor = {"url": self.partition.url, "key": "sk-not-a-key-of-anybody-1", "streamIdleTimeoutSeconds": 1}
             self.settings["providers"] = {"anthropic": vendor}
-        (self.workspace / ".eca" / "config.json").write_text(json.dumps(self.settings))
+        self.write_settings()
         with (self.folder / "stderr").open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "jupyter_eca", "server",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
-                cwd=self.workspace, env=self._find_places() | (more or {}), limit=2**20,
+                cwd=self.workspace, env=self.find_places() | (more or {}), limit=2**20,
             )  # fmt: skip
         self.clients.append(Client(process))
         return self.clients[-1]
+
+    def write_settings(self) -> None:
+        (self.workspace / ".eca" / "config.json").write_text(json.dumps(self.settings))
 
     async def run(self, *arguments: str) -> asyncio.subprocess.Process:
         """Start another command of ours, whose stdout and stderr are read together."""
         return await asyncio.create_subprocess_exec(
             sys.executable, "-m", "jupyter_eca", *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            cwd=self.workspace, env=self._find_places(),
+            cwd=self.workspace, env=self.find_places(),
         )  # fmt: skip
 
-    def _find_places(self) -> dict[str, str]:
+    def find_places(self) -> dict[str, str]:
         """The environment of all processes."""
         places = environment(self.workspace) | {"TMPDIR": str(self.temporary)}
         # A process that may write no bytecode compiles all modules again at each start.
