@@ -99,7 +99,7 @@ def _is_piece(message: Message) -> bool:
     harm."""
     match message:
         case Notification("chat/contentReceived", {"role": "assistant", "content": {"type": type}}):
-            return type in {"text", "reasonText", "toolCallPrepare"}
+            return type in ("text", "reasonText", "toolCallPrepare")  # no set: the type may be any JSON, such as a list
         case Notification("chat/toolCallProgress"):
             return True
         case _:

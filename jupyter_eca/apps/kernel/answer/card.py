@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import traitlets
+from pydantic import ValidationError
 
 from jupyter_eca.apps.kernel.engine.saved_code import METADATA_KEY
 from jupyter_eca.apps.kernel.panel.multi_page_widget import MultiPageWidget
@@ -183,7 +184,9 @@ class _Page:
         if not request.done():
             request.cancel()
         elif request.exception() is None and not answer.done():
-            answer.set_result(ChatAskQuestionResult.model_validate(request.result() or {"cancelled": True}))
+            # Code in the kernel can answer anything, too.
+            with suppress(ValidationError):
+                answer.set_result(ChatAskQuestionResult.model_validate(request.result() or {"cancelled": True}))
 
     async def _answer(self, method: str, _params: Any) -> Any:
         """Answer a request of the page."""

@@ -150,7 +150,10 @@ _HANDLERS: dict[str, Callable[[PanelBridge, Any], Coroutine[Any, Any, Any]]] = {
 
 
 def _add_kernel_capability(params: dict[str, Any]) -> dict[str, Any]:
-    """Return the page's `initialize` parameters with the capability `kernel`, which this bridge provides."""
-    capabilities: dict[str, Any] = params.get("capabilities") or {}
-    code_assistant: dict[str, Any] = capabilities.get("codeAssistant") or {}
+    """Return the page's `initialize` parameters with the capability `kernel`, which this bridge provides. Capabilities
+    of another shape are left to the engine, which refuses them."""
+    capabilities: Any = params.get("capabilities") or {}
+    code_assistant: Any = (capabilities.get("codeAssistant") or {}) if isinstance(capabilities, dict) else None
+    if not isinstance(code_assistant, dict):
+        return params
     return {**params, "capabilities": {**capabilities, "codeAssistant": {**code_assistant, "kernel": True}}}

@@ -68,8 +68,12 @@ class Record:
                 self._add_content(ChatContentReceivedParams.model_validate(params))
             except ValidationError:
                 return  # the page ignores this message as well
-        elif method == "chat/cleared" and params.get("messages"):
-            self._chats[str(params.get("chatId"))] = _RecordedChat()
+            return
+        match method, params:
+            case "chat/cleared", {"messages": True, "chatId": chat}:
+                self._chats[str(chat)] = _RecordedChat()
+            case _:
+                pass
 
     def _add_content(self, received: ChatContentReceivedParams) -> None:
         """Add a content to its chat, unless it is there already. The contents of a subagent, which have a parent chat,
