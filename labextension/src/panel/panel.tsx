@@ -44,6 +44,12 @@ import { ChatId } from '../wire/protocol';
 import { App } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
 
+/**
+ * The CSS selector of the prompt box. The first text area may be that of the notebook's instructions, so the box is
+ * found by its role.
+ */
+const PROMPT_BOX = 'textarea[role=combobox]';
+
 /** The parts of Lab that the plugin passes to the panel. */
 export interface PanelParts {
   /** The address of the Jupyter server, and how to connect with it. */
@@ -84,6 +90,8 @@ export class AssistantPanel extends ReactWidget {
   readonly preferences: PreferenceStore;
   /** Lab's document manager, with which files are opened and attached; undefined on a page without one. */
   readonly documentManager: IDocumentManager | undefined;
+  /** The CSS selector of the element that gets the focus when the panel comes to the front. */
+  private focusSelector = PROMPT_BOX;
   /** Brings the panel to the front. */
   readonly reveal: () => void;
   /** Shows the chat of a notebook when the notebook becomes active, unless the user keeps one chat (`pinChat`). */
@@ -244,14 +252,13 @@ export class AssistantPanel extends ReactWidget {
     this.focus();
   }
 
-  /** Focus the prompt box: now or, when the panel is opened for the first time, as soon as it is drawn. */
+  /**
+   * Focus the prompt box, or the card that `showCall` shows: now or, when the panel is opened for the first time, as
+   * soon as it is drawn.
+   */
   focus(): void {
-    // The first text area may be that of the notebook's instructions, so the prompt box is found by its role.
-    this.focusWhenDrawn('textarea[role=combobox]');
-  }
-
-  /** Focus the first element that a CSS selector matches, as soon as there is one. */
-  private focusWhenDrawn(selector: string): void {
+    const selector = this.focusSelector;
+    this.focusSelector = PROMPT_BOX;
     const focusElement = (): boolean => {
       const element = this.node.querySelector<HTMLElement>(selector);
       element?.focus();
@@ -284,11 +291,9 @@ export class AssistantPanel extends ReactWidget {
 
   /** Bring the panel to the front with the card of a waiting call, and focus the card's button that approves it. */
   private readonly showCall = (chatId: ChatId, id: string): void => {
-    this.reveal();
-    const card = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Approval button`;
-    void this.session.openChat(findParent(this.session.state, chatId)).then(() => {
-      this.focusWhenDrawn(card);
-    });
+    this.focusSelector = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Approval button`;
+    // Lab calls `focus` when the panel is in front.
+    void this.session.openChat(findParent(this.session.state, chatId)).then(this.reveal);
   };
 
   /** Open the file of a link that was clicked, or on which Enter was pressed. */

@@ -100,6 +100,16 @@ def test_the_panel_shows_the_chat_of_the_notebook_in_front_unless_it_is_pinned(p
     panel.sees("You said: about the second")
 
 
+def test_the_panel_shows_the_chat_that_a_cell_of_the_notebook_begins(page: Page, lab: Lab) -> None:
+    notebook = Notebook.show(page, lab, ["%load_ext jupyter_eca", "%%eca\nfrom a cell"], "cells.ipynb")
+    panel = Panel.show(page)
+    expect(panel.node.get_by_role("heading", name="New chat")).to_be_visible()
+    notebook.run(0)
+    notebook.wait_until_run(0)
+    notebook.run(1)
+    panel.sees("You said: from a cell")
+
+
 def test_a_pinned_chat_is_at_the_top_of_the_list_also_after_a_reload(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     for words in ("keep this one", "a newer one"):

@@ -37,11 +37,24 @@ def test_what_is_typed_after_asking_is_the_question(page: Page, lab: Lab) -> Non
 
 
 @pytest.mark.nightly
-def test_the_magic_is_loaded_first_where_no_cell_loads_it(page: Page, lab: Lab) -> None:
-    notebook = Notebook.open(page, lab, ["x = 1"])
+def test_the_magic_is_loaded_before_the_first_question_where_no_cell_loads_it(page: Page, lab: Lab) -> None:
+    notebook = Notebook.open(page, lab, ["x = 1", "%eca one", "y = 2"])
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 2; }")
     notebook.execute("eca:ask")
-    assert notebook.sources() == [LOAD, "x = 1", QUESTION]
-    notebook.wait_until_run(0)
+    assert notebook.sources() == ["x = 1", LOAD, "%eca one", "y = 2", QUESTION]
+    assert notebook.cursor() == (4, "edit", 1)
+    notebook.wait_until_run(1)
+
+
+@pytest.mark.nightly
+def test_an_empty_cell_becomes_the_question(page: Page, lab: Lab) -> None:
+    notebook = Notebook.open(page, lab, ["x = 1", "", "y = 2"])
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
+    notebook.execute("eca:ask")
+    assert notebook.sources() == ["x = 1", LOAD, QUESTION, "y = 2"]
+    assert notebook.cursor() == (2, "edit", 1)
+    page.keyboard.type("Why?")
+    assert notebook.sources()[2] == QUESTION + "Why?"
 
 
 @pytest.mark.nightly
@@ -49,7 +62,7 @@ def test_asking_twice_loads_once(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"])
     notebook.execute("eca:ask")
     notebook.execute("eca:ask")
-    assert notebook.sources() == [LOAD, "x = 1", QUESTION, QUESTION]
+    assert notebook.sources() == ["x = 1", LOAD, QUESTION, QUESTION]
 
 
 @pytest.mark.nightly

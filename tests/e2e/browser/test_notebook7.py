@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
@@ -54,3 +55,8 @@ def test_cells_help_and_the_panel_are_in_notebook_7_as_well(page: Page, lab: Lab
     panel.wait_until_idle()
     panel.ask("And here?")
     panel.sees("You said: And here?")
+    # The settings take the place of the chat, and lead back to it.
+    panel.button("Settings of the assistant").click()
+    page.locator(".eca-Settings").get_by_role("button", name="Back to the chat").click(timeout=SECONDS * 1000)
+    panel.sees("You said: And here?")
+    expect(panel.box).to_be_focused(timeout=SECONDS * 1000)
