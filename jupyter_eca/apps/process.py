@@ -89,7 +89,7 @@ async def run_host(
     settings = await asyncio.to_thread(read, skip_broken_projects=True)
     for held in settings.held_back:
         _log.warning("%s Start with --trust-folder if you trust it.", trust.describe_held_settings(held))
-    kernel = LocalKernel(folders[0])
+    kernel = LocalKernel(folders[0], lambda: host.catalog.build_environment())
     files = Files(tuple(folders))
     host = Host(
         settings, Workspace(files, kernel, NotebookFiles(files, kernel), kernel), find_database(), read, trusted

@@ -412,6 +412,10 @@ class Config(Model):
     order of their names. A hook with an error is ignored, and the others still run."""
     budget: BudgetConfig = BudgetConfig()
     """How many US dollars may be spent without a question."""
+    kept_variables: tuple[str, ...] = ()
+    """A key of ours: environment variables that have keys of providers, and that programs get all the same, for example
+    `["OPENAI_API_KEY"]`. Without it, such variables are in no command, hook, custom tool, background job, tool server
+    and kernel. See [Secrets](security.md#secrets)."""
     mcp_servers: dict[str, McpServerConfig] = Field(default_factory=dict[str, McpServerConfig])
     """Tool servers by name. No server can be named `eca`, `client`, `python` or like one of our own tools, because
     these names mean other tools in rules. The servers in a project's `.mcp.json` are listed too, but start only when

@@ -71,7 +71,6 @@ from jupyter_eca.plugins.providers.credentials.sign_in import Logins
 from jupyter_eca.protocol.job import JobsListResult
 from jupyter_eca.protocol.lifecycle import MessageType
 from jupyter_eca.protocol.mcp import ToolServerRemovedParams
-from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.files.index import FileIndex
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs.background import BackgroundJobs
@@ -155,6 +154,7 @@ class Host:
         self.jobs = BackgroundJobs(
             lambda jobs: subscribers.tell(Notice("jobs/updated", JobsListResult(jobs=jobs))),
             on_end=lambda job, note: self.job_endings.announce(job, note, self.jobs.read(job.id).lines),
+            get_environment=catalog.build_environment,
         )
 
         # The chats and their costs.
@@ -168,7 +168,7 @@ class Host:
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
             lists_folder=data_folder.tool_lists,
-            get_environment=lambda: catalog.remove_keys(inherit_environment()),
+            get_environment=catalog.build_environment,
         )
         self.mcp = self._make_mcp_manager(
             config,
@@ -200,7 +200,7 @@ class Host:
         # The turns: their hooks, tools, system prompts and setups, and the runner of their effects.
         commands: CommandRunner = loader.find("commands", "RUNNER")["dispatch"](self)
         tasks = self._tasks = ChatTasks(self._group)
-        self.hooks = Hooks(current, subscribers, store, chats, database)
+        self.hooks = Hooks(current, subscribers, store, chats, database, catalog.build_environment)
         turn_hooks = self.turn_hooks = TurnHooks(self.hooks, chats, store)
         self.subagents = Subagents(current, store, catalog, chats, turn_hooks)
         contexts = self.tool_contexts = ToolContexts(services, chats, self.subagents)

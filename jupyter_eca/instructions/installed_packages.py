@@ -11,6 +11,8 @@ import json
 import time
 from typing import Any, Final, cast
 
+from jupyter_eca.workspace.environment import build_helper_environment
+
 # Seconds that an interpreter has to answer. It usually needs 0.1. The prompt of the user waits for the answer.
 PACKAGES_SECONDS: Final = 3.0
 
@@ -71,7 +73,7 @@ async def _ask_interpreter(interpreter: str) -> InterpreterFacts:
     """Run the interpreter, and return its facts; empty when it does not answer."""
     try:
         process = await asyncio.create_subprocess_exec(
-            interpreter, "-c", _LIST_VERSIONS, *PACKAGES,
+            interpreter, "-c", _LIST_VERSIONS, *PACKAGES, env=build_helper_environment(),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
     except OSError:

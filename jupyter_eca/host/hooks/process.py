@@ -20,6 +20,8 @@ from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.config.hooks import Action, Hook
     from jupyter_eca.workspace.jobs.sandbox import Sandbox
 
@@ -53,8 +55,16 @@ class HookRun:
         return HookReply(name, 1 if self.note else self.status, self.output, error, hook.visible)
 
 
-async def run(hook: Hook, action: Action, input: bytes, folder: Path, sandbox: Sandbox | None = None) -> HookRun:
-    """Run a program in a folder, with these bytes on its standard input. It runs in the sandbox, if that is given.
+async def run(
+    hook: Hook,
+    action: Action,
+    input: bytes,
+    folder: Path,
+    environment: Mapping[str, str],
+    sandbox: Sandbox | None = None,
+) -> HookRun:
+    """Run a program in a folder, with these variables, and these bytes on its standard input. It runs in the sandbox,
+    if that is given.
 
     When this is cancelled, the program and all processes that it started are ended.
     """
@@ -69,6 +79,7 @@ async def run(hook: Hook, action: Action, input: bytes, folder: Path, sandbox: S
         process = await shell.start(
             command,
             folder,
+            environment,
             separate_errors=True,
             input_data=input,
             shell=shutil.which("bash") or "",

@@ -25,7 +25,7 @@ from jupyter_eca.protocol.content import HookActionFinishedContent, HookActionSt
 from jupyter_eca.workspace.jobs.sandbox import make_sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from jupyter_eca.host.chat.live_chat import LiveChat
@@ -70,8 +70,18 @@ _NON_BLOCKING_TYPES: Final = frozenset(HookType) - {
 class Hooks:
     """The configured hooks of one host."""
 
-    def __init__(self, current: Current, subscribers: Subscribers, store: Store, chats: Chats, database: Path) -> None:
+    def __init__(
+        self,
+        current: Current,
+        subscribers: Subscribers,
+        store: Store,
+        chats: Chats,
+        database: Path,
+        get_environment: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`get_environment` returns the variables of a hook."""
         self._current = current
+        self._get_environment = get_environment
         self._subscribers = subscribers
         self._store = store
         self._chats = chats
@@ -214,7 +224,7 @@ class Hooks:
         try:
             roots, settings = self._current.workspace.files.roots, self._current.resolved.config.tool_call.sandbox
             own_sandbox = make_sandbox(settings, roots) if settings.hooks else None
-            run = await hooks.run(hook, action, input, roots[0], own_sandbox)
+            run = await hooks.run(hook, action, input, roots[0], self._get_environment(), own_sandbox)
             reply = run.as_reply(hook, name)
         finally:
             if show_block:

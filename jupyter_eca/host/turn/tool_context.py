@@ -150,6 +150,7 @@ class ToolContexts:
             sandbox=make_sandbox(services.config.tool_call.sandbox, files.roots),
             trusts_sandbox=services.config.tool_call.sandbox.mode is SandboxMode.AUTO,
             clock=services.clock,
+            get_environment=services.catalog.build_environment,
         )
 
     def build_expected(self, chat: str = "", kernel: Kernel | None = None) -> ToolContext:

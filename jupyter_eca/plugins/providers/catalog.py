@@ -32,12 +32,14 @@ from jupyter_eca.plugins.providers.base import (
 )
 from jupyter_eca.plugins.providers.credentials import api_keys
 from jupyter_eca.plugins.providers.credentials.api_keys import KeyOutcomes
+from jupyter_eca.plugins.providers.credentials.key_variables import find_key_variables
 from jupyter_eca.plugins.providers.variants import (
     PLUGS_WITH_DEFAULT_THINKING,
     find_default_thinking,
     find_variants,
     merge_payloads,
 )
+from jupyter_eca.workspace.environment import inherit_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -124,6 +126,8 @@ class Catalog:
         self._config = config
         # The providers that the administrator's policy does not allow, each with the reason.
         self._refused: dict[str, str] = {}
+        # The environment variables in which the keys of all providers are looked for, also of those that are refused.
+        self._key_variables: set[str] = set()
         # Of each provider, by name: its plug, its preset and its settings without a key.
         self._offers = self._resolve_offers()
         # The entries, and before them the typed keys and the environment variables with which they were made. If these
@@ -156,17 +160,18 @@ class Catalog:
             self._cached_entries = key_sources, entries
         return self._cached_entries[1]
 
-    def remove_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment variables without the keys of providers, which no other program needs. A key is found
-        by the name of the variable, and by its value, since a configuration may read a key from any variable."""
-        names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)}
-        keys: set[str] = set()
-        for name, (plug, preset, settings) in self._offers.items():
-            if isinstance(plug, Keyed):
-                names.update(api_keys.list_variables(name, plug, settings, preset.variable if preset else ""))
-            if settings.key is not None:
-                keys.add(settings.key.get_secret_value())
-        return {name: value for name, value in environment.items() if name not in names and value not in keys - {""}}
+    def find_key_variables(self, environment: Mapping[str, str]) -> frozenset[str]:
+        """Return the names of the variables that have keys of providers, without those that the user keeps."""
+        names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)} | self._key_variables
+        keys = {entry.settings.read_key() for entry in self.entries().values()}
+        return find_key_variables(environment, names, keys, self._config.kept_variables)
+
+    def build_environment(self) -> dict[str, str]:
+        """Return the environment of a program that we start for a model, a project or the user: ours without the keys
+        of providers, unless the user keeps them, and without the tokens of servers."""
+        environment = inherit_environment()
+        removed = self.find_key_variables(environment)
+        return {name: value for name, value in environment.items() if name not in removed}
 
     def _resolve_offers(self) -> dict[str, tuple[Provider, Preset | None, ProviderConfig]]:
         """Return the plug, the preset and the settings of each provider. They follow from the configuration alone.
@@ -189,6 +194,9 @@ class Catalog:
             if plug is not None:
                 settings = own or ProviderConfig()
                 settings = settings if preset is None else _merge_settings(preset.settings, settings)
+                if isinstance(plug, Keyed):
+                    extra_variable = preset.variable if preset else ""
+                    self._key_variables.update(api_keys.list_variables(name, plug, settings, extra_variable))
                 if refusal := self._refuse_provider(name, plug, settings):
                     self._refused[name] = refusal
                 else:

@@ -22,6 +22,7 @@ from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
 from jupyter_eca.plugins.loader import check_plug
+from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.known_versions import KnownVersions
 from jupyter_eca.workspace.tool_result import ToolResult, ignore_report
 
@@ -173,6 +174,8 @@ class ToolContext:
     """Whether commands in the sandbox need no approval, unless a rule says so."""
     clock: Callable[[], float] = monotonic
     """The clock by which a call waits, in seconds."""
+    get_environment: Callable[[], Mapping[str, str]] = inherit_environment
+    """Returns the variables of a program that a tool starts."""
 
     def has(self, need: Need) -> bool:
         """Return whether the context fulfils a need."""

@@ -35,6 +35,7 @@ from jupyter_eca.workspace.ports import JobEnding, NewJob
 from jupyter_eca.workspace.tool_result import Report, ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
     from pathlib import Path
 
     from jupyter_eca.workspace.ports import Files, Jobs
@@ -142,7 +143,8 @@ async def shell_command(
     if background:
         job = await _get_jobs(context).start(context.chat, command, folder, _make_label(command), context.call, sandbox)
         return ToolResult(JOB_STARTED.format(job.id), details=details)
-    run = ShellCommandRun(command, folder, min(timeout, MAX_SECONDS), context.chat, sandbox)
+    environment = context.get_environment()
+    run = ShellCommandRun(command, folder, environment, min(timeout, MAX_SECONDS), context.chat, sandbox)
     watch = RunWatch(clock=context.clock)
     watch("", run.read_end)  # "" is the cell of code that is in no cell
     finishing = asyncio.ensure_future(run.finish())
@@ -226,13 +228,20 @@ class ShellCommandRun:
     """A command that runs to its end, and what it has printed so far."""
 
     def __init__(
-        self, command: str, folder: Path, seconds: float, chat: str = "", sandbox: SandboxRun | None = None
+        self,
+        command: str,
+        folder: Path,
+        environment: Mapping[str, str],
+        seconds: float,
+        chat: str = "",
+        sandbox: SandboxRun | None = None,
     ) -> None:
-        """After `seconds` the command is killed. `chat` is the chat that runs it. It runs in `sandbox`, if that is
-        given."""
+        """`environment` has the variables of the command. After `seconds` it is killed. `chat` is the chat that runs
+        it. It runs in `sandbox`, if that is given."""
         self._sandbox = sandbox
         self._command = command
         self._folder = folder
+        self._environment = environment
         self._seconds: float | None = seconds
         self._chat = chat
         self._transcript = TerminalTranscript()
@@ -251,7 +260,8 @@ class ShellCommandRun:
     async def finish(self) -> EndedCommand:
         """Run the command to its end. If it runs for too long, or the turn is stopped, it is killed with all that it
         started. Even then, what it has printed is returned."""
-        process, note = await _start(self._command, self._folder, self._chat, self._sandbox)
+        starting = shell.start(self._command, self._folder, self._environment, chat=self._chat, sandbox=self._sandbox)
+        process, note = await _wait_for_start(starting)
         transcript, seconds = self._transcript, self._seconds
         async with asyncio.TaskGroup() as tasks:
             reader = tasks.create_task(_feed_output(process.output, transcript))
@@ -280,10 +290,10 @@ class ShellCommandRun:
         return EndedCommand("\n".join(part for part in parts if part) or "(no output)", error=ending != "")
 
 
-async def _start(command: str, folder: Path, chat: str, sandbox: SandboxRun | None) -> tuple[shell.ShellProcess, str]:
-    """Start a command, and return a note, "" for none. If the turn is stopped meanwhile, the note says so: the process
-    is then ended at once, but what it has printed counts."""
-    starting = asyncio.ensure_future(shell.start(command, folder, chat=chat, sandbox=sandbox))
+async def _wait_for_start(start: Coroutine[Any, Any, shell.ShellProcess]) -> tuple[shell.ShellProcess, str]:
+    """Return the process of a command that is being started, and a note, "" for none. If the turn is stopped meanwhile,
+    the note says so: the process is then ended at once, but what it has printed counts."""
+    starting = asyncio.ensure_future(start)
     try:
         return await asyncio.shield(starting), ""
     except asyncio.CancelledError:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
+from jupyter_eca.workspace.environment import build_helper_environment
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ async def run(arguments: Sequence[str], folder: Path, text: str = "", *, limit: 
 
     Raises: LinterError when the linter cannot be started, or does not end.
     """
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED_PREFIXES)}
+    inherited = build_helper_environment()
+    environment = {name: value for name, value in inherited.items() if not name.startswith(_UNWANTED_PREFIXES)}
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(

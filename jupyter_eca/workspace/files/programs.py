@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.workspace.environment import build_helper_environment
 from jupyter_eca.workspace.git_settings import list_options
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ async def is_in_work_tree(folder: Path) -> bool:
 
 
 def build_environment() -> dict[str, str]:
-    """Return our environment without the variables that could direct git to another repository. Programs also get
-    variables for English messages and UTF-8, and git takes no locks for reads."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """Return our environment without keys and passwords, and without the variables that could direct git to another
+    repository. Programs also get variables for English messages and UTF-8, and git takes no locks for reads."""
+    variables = {name: value for name, value in build_helper_environment().items() if not name.startswith("GIT_")}
     return {**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.job import Job, JobLine, JobsReadOutputResult, JobStatus
+from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.ports import CELLS, JobEnding, NewJob
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
     from pathlib import Path
 
     from jupyter_eca.workspace.jobs.sandbox import SandboxRun
@@ -108,6 +109,7 @@ class BackgroundJobs:
 
     `on_change` is called with all jobs whenever a job starts or ends. `on_end` is called with each job that ended and
     its last error. Both must not block. `grace` is the number of seconds that a killed job has to end by itself.
+    `get_environment` returns the variables of a command.
     """
 
     def __init__(
@@ -115,10 +117,12 @@ class BackgroundJobs:
         on_change: Callable[[tuple[Job, ...]], None] = lambda _: None,
         grace: float = 3.0,
         on_end: Callable[[Job, str], None] = lambda _job, _note: None,
+        get_environment: Callable[[], Mapping[str, str]] = inherit_environment,
     ) -> None:
         self._on_change = on_change
         self._on_end = on_end
         self._grace = grace
+        self._get_environment = get_environment
         self._entries: dict[str, _JobEntry] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
@@ -133,7 +137,9 @@ class BackgroundJobs:
         """
         async with self._starting:
             self._check_capacity()
-            process = await shell.start(command, folder, separate_errors=True, chat=chat, sandbox=sandbox)
+            process = await shell.start(
+                command, folder, self._get_environment(), separate_errors=True, chat=chat, sandbox=sandbox
+            )
             spec, output = NewJob(chat, label, command, call), _JobOutput()
             entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output, sandbox))

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.environment import drop_secrets, inherit_environment
+from jupyter_eca.workspace.environment import drop_secrets
 from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.workspace.jobs.sandbox import SandboxRun
 
 # Shells with the quoting rules of POSIX. No other shell may be used, because approval rules are applied to the command
@@ -107,6 +109,7 @@ class ShellProcess:
 async def start(
     command: str,
     folder: Path,
+    environment: Mapping[str, str],
     *,
     separate_errors: bool = False,
     input_data: bytes | None = None,
@@ -116,13 +119,13 @@ async def start(
 ) -> ShellProcess:
     """Start a command in a shell.
 
-    `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell` is the
-    shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while the
-    command runs. It runs in `sandbox`, if that is given.
+    `environment` has its variables: a model can read them, so they must not contain keys of providers and tokens of
+    servers. `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell`
+    is the shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while
+    the command runs. It runs in `sandbox`, if that is given.
 
     Raises: ToolError when the command cannot be started.
     """
-    environment = inherit_environment()  # a model can read it, so it must not contain tokens of servers
     if sandbox:
         environment = drop_secrets(environment)  # it may run without the approval of the user
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}

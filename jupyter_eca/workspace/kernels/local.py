@@ -18,6 +18,7 @@ from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.shielded import run_to_end
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from jupyter_eca.protocol.notebook import Inspection, KernelExecuteResult
@@ -45,8 +46,10 @@ class LocalKernel:
 
     notebook = ""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, get_environment: Callable[[], Mapping[str, str]] = inherit_environment) -> None:
+        """`get_environment` returns the variables of the kernel, when it is started."""
         self._folder = folder
+        self._get_environment = get_environment
         # Held while it is decided whether the kernel must be started.
         self._starting = asyncio.Lock()
         # The newest start of the kernel; None before the first one.
@@ -67,7 +70,7 @@ class LocalKernel:
         """Return the kernel of a working directory. It starts when it is needed, and ends together with this one."""
         if folder == self._folder:
             return self
-        return self._others.setdefault(folder, LocalKernel(folder))
+        return self._others.setdefault(folder, LocalKernel(folder, self._get_environment))
 
     async def find(self, path: str | None) -> LocalKernel:  # noqa: ARG002  # one kernel for all notebooks
         """Return this kernel, whatever the notebook is."""
@@ -157,8 +160,8 @@ class LocalKernel:
         try:
             # The connection file contains a key of the kernel, so it must be deleted together with the record.
             manager.connection_file = str(record.attachment)
-            # A model runs code in this kernel. So its environment has no tokens of servers, as for shell commands.
-            await manager.start_kernel(cwd=str(self._folder), env={**inherit_environment(), MARK: record.mark})
+            # A model runs code in this kernel. So it has the environment of a shell command.
+            await manager.start_kernel(cwd=str(self._folder), env={**self._get_environment(), MARK: record.mark})
             record.note_process(manager.provisioner.pid)
             client = manager.client()
             client.start_channels()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.workspace.environment import inherit_environment
+from jupyter_eca.workspace.environment import build_helper_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def draw(media_type: str, source: str) -> bytes:
     command = [sys.executable, "-P", str(_PROGRAM), media_type]
     try:
         process = subprocess.Popen(  # noqa: S603  # our own program; the figure is only its input
-            command, stdin=pipe, stdout=pipe, stderr=pipe, env=inherit_environment(), start_new_session=True
+            command, stdin=pipe, stdout=pipe, stderr=pipe, env=build_helper_environment(), start_new_session=True
         )
     except OSError as error:
         raise ToolError(f"{problem}: {error}.") from error

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from jupyter_eca.host.hooks import Hook, HookRun, parse_hooks, run
+from jupyter_eca.workspace.environment import inherit_environment
 from tests.support.processes import have_ended, is_alive
 from tests.support.timeouts import PATIENCE
 
@@ -28,7 +29,7 @@ def hook(action: dict[str, Any], folder: Path | None = None) -> Hook:
 async def ran(folder: Path, action: dict[str, Any], given: bytes = b"{}", own: Path | None = None) -> HookRun:
     one = hook(action, own)
     async with asyncio.timeout(PATIENCE):
-        return await run(one, one.actions[0], given, folder)
+        return await run(one, one.actions[0], given, folder, inherit_environment())
 
 
 async def test_it_reads_json_and_its_streams_are_kept_apart(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ async def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
 async def test_one_that_is_cancelled_is_ended_with_all_it_started(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "begun")
     one = hook({"shell": "sleep 60 & echo $! > child; echo $$ > apart; echo > begun; wait"})
-    task = asyncio.ensure_future(run(one, one.actions[0], b"{}", tmp_path))
+    task = asyncio.ensure_future(run(one, one.actions[0], b"{}", tmp_path, inherit_environment()))
     async with asyncio.timeout(PATIENCE):
         await asyncio.to_thread((tmp_path / "begun").read_text)
         task.cancel()

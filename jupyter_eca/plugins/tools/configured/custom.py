@@ -106,7 +106,8 @@ class CustomTool(Plain):
         environment = f"export ECA_AGENT=1 ECA_CHAT_ID={shlex.quote(context.chat)}"
         command = f"{environment}; exec {shlex.quote(bash)} -c {shlex.quote(line)}"
         state, sandbox = await find_sandbox(context)
-        run = await ShellCommandRun(command, folder, self.config.timeout_seconds, sandbox=sandbox).finish()
+        seconds, variables = self.config.timeout_seconds, context.get_environment()
+        run = await ShellCommandRun(command, folder, variables, seconds, sandbox=sandbox).finish()
         return ToolResult(run.text, error=run.error, details=_make_details(line, state))
 
     def _build_line(self, arguments: dict[str, Any]) -> str:
