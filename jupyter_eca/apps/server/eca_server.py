@@ -22,6 +22,7 @@ from jupyter_eca.fronts.mount import FrontMount
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
+    from jupyter_eca.apps.server.kernel_rules import KernelRules
     from jupyter_eca.apps.server.notebook_chats import KernelChats
     from jupyter_eca.fronts.base import Shells
     from jupyter_eca.fronts.client_access import ClientAccess
@@ -83,6 +84,14 @@ class EcaServer:
                     await asyncio.to_thread(importlib.import_module, module)
                 self._host = await self._create_host()
             return self._host
+
+    async def find_kernel_rules(self) -> KernelRules:
+        """Return what the kernels of this server get. A kernel does not start the host: where no client has come yet,
+        the configuration is read for the kernel alone. Raises: ConfigError."""
+        rules = await asyncio.to_thread(importlib.import_module, "jupyter_eca.apps.server.kernel_rules")
+        if self._host is None:
+            return await asyncio.to_thread(rules.read_kernel_rules, self.folder)
+        return rules.KernelRules(self._host.config, self._host.catalog, self.folder)
 
     async def _create_host(self) -> Host:
         """Create the host for the folder of the server, and start it. Raises: ConfigError."""

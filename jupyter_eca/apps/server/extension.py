@@ -18,6 +18,7 @@ from jupyter_eca.apps.server.callback import SignInCallback
 from jupyter_eca.apps.server.eca_server import AGENT_PATH, CALLBACK, EcaServer
 from jupyter_eca.apps.server.file_events import declare_event
 from jupyter_eca.apps.server.kernel_comms import KernelWatch
+from jupyter_eca.apps.server.kernel_provisioner import choose_provisioner
 from jupyter_eca.apps.server.renamed_notebooks import RenamedNotebooks
 from jupyter_eca.apps.server.server_log import ServerLogHandler
 from jupyter_eca.apps.server.websockets import EcaWebSocket, FrontWebSocket
@@ -62,6 +63,8 @@ class EcaApp(ExtensionApp):
         self.remote = self._find_remote_kernels()
         self.watch = KernelWatch(self.serverapp, self.eca_server, self.remote)
         self.watch.start()
+        if self.remote is None:
+            choose_provisioner(self.serverapp)
         self.renamed = RenamedNotebooks(self.serverapp, self.eca_server)
         self.renamed.start()
         routes: list[tuple[str, type, dict[str, Any]]] = [
