@@ -53,8 +53,9 @@ class SandboxMode(StrEnum):
 
 
 class SandboxConfig(Model):
-    """A key of ours: the sandbox for shell commands, custom tools and, if you wish, hooks. In it a command changes only
-    the workspace, sees no keys, and has no network. Linux needs bubblewrap (`bwrap`); macOS has `sandbox-exec`."""
+    """A key of ours: the sandbox for shell commands, custom tools and, if you wish, hooks and kernels. In it a command
+    changes only the workspace, sees no keys, and has no network. Linux needs bubblewrap (`bwrap`); macOS has
+    `sandbox-exec`."""
 
     mode: SandboxMode = SandboxMode.OFF
     """`off`: no sandbox. `ask`: commands run in it, and need the approval that they need without it. `auto`: they run
@@ -63,6 +64,9 @@ class SandboxConfig(Model):
     """Commands in the sandbox have the network of this machine."""
     hooks: bool = False
     """Hooks run in the sandbox, too. Where the machine has none, they fail."""
+    kernels: bool = False
+    """Kernels that Jupyter starts from now on run in the sandbox, whatever the `mode` is. Without bubblewrap, no kernel
+    starts then. See [The sandbox](security.md#the-sandbox)."""
     writable: tuple[str, ...] = ()
     """Folders outside of the workspace that they may change, for example `~/.cache/pip`."""
     hidden: tuple[str, ...] = ()

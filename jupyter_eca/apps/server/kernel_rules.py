@@ -1,4 +1,4 @@
-"""Decides what the kernels of the server get: which variables of the environment.
+"""Decides what the kernels of the server get: which variables of the environment, and whether they run in the sandbox.
 
 It must not start a kernel: `kernel_provisioner.py` does.
 """
@@ -6,18 +6,24 @@ It must not start a kernel: `kernel_provisioner.py` does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import Config, read_config
+from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.errors import ConfigError
 from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
-from jupyter_eca.workspace.environment import SERVER_TOKENS
+from jupyter_eca.workspace.environment import SERVER_TOKENS, drop_secrets
+from jupyter_eca.workspace.jobs.sandbox import Sandbox, make_kernel_sandbox
 from jupyter_eca.workspace.paths import find_database
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+# In a file that cannot be parsed, this is the sign that the user wants kernels in the sandbox.
+_SANDBOX_KEY: Final = '"kernels"'
+
 
 @dataclass(frozen=True, slots=True)
 class KernelRules:
@@ -38,15 +44,36 @@ class KernelRules:
         """
         return self.catalog.find_key_variables(environment) - SERVER_TOKENS
 
+    def make_sandbox(self) -> Sandbox | None:
+        """Return the sandbox for kernels; None if the user wants none."""
+        return make_kernel_sandbox(self.config.tool_call.sandbox, (self.folder,))
+
+    def drop_secrets(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables for a kernel in the sandbox: none whose name says that it has a key or a password, but
+        those that the user keeps."""
+        kept = {name: value for name, value in environment.items() if name in self.config.kept_variables}
+        return {**drop_secrets(environment), **kept}
+
 
 def read_kernel_rules(folder: Path) -> KernelRules:
     """Read the configuration, and return what the kernels of a server get that has no client yet. Blocks.
 
-    A configuration that cannot be read keeps no kernel from starting. The keys of all known providers are then left out.
+    A configuration that cannot be read keeps no kernel from starting, unless it may ask for the sandbox. The keys of
+    all known providers are then left out. Raises: ConfigError.
     """
     try:
         trusted = open_trusted_folders(find_database())
         config = read_config((folder,), trust=trusted, skip_broken_projects=True)
     except ConfigError:
+        if _may_want_sandbox():
+            raise
         config = Config()
     return KernelRules(config, Catalog(find_plugs(), config), folder)
+
+
+def _may_want_sandbox() -> bool:
+    """Return whether a file in the user's own folder may ask for kernels in the sandbox. Files are read as text."""
+    try:
+        return any(_SANDBOX_KEY in file.read_text(errors="replace") for file in get_user_folder().glob("*.json*"))
+    except OSError:
+        return True

@@ -74,7 +74,7 @@ class FeatureStates(_StrictModel):
     completions: FeatureState = FeatureState.USER_CHOICE
     """Completions at the cursor (ghost text)."""
     sandbox: FeatureState = FeatureState.USER_CHOICE
-    """The sandbox for commands and custom tools. On: `toolCall.sandbox.mode` is at least `ask`."""
+    """The sandbox. Off: neither for commands nor for kernels. On: `toolCall.sandbox.mode` is at least `ask`."""
 
     def get(self, feature: Feature) -> FeatureState:
         """Return the state of a feature."""

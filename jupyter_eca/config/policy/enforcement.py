@@ -185,7 +185,8 @@ def _apply_features(work: _Enforcement, document: PolicyDocument) -> None:
         is_on = bool(_get(work.settings, ("chat", "defaultTrust")))
         work.lock(document, ("chat", "defaultTrust"), False, "trust", warns_user=is_on)
     if Feature.SANDBOX in off:
-        work.lock(document, ("toolCall", "sandbox", "mode"), SandboxMode.OFF.value, "the sandbox", warns_user=False)
+        for name, off_value in (("mode", SandboxMode.OFF.value), ("kernels", False)):
+            work.lock(document, ("toolCall", "sandbox", name), off_value, "the sandbox", warns_user=False)
     if document.features.sandbox is FeatureState.FORCE_ON:
         mode = _get(work.settings, ("toolCall", "sandbox", "mode"))
         wanted = mode if mode == SandboxMode.AUTO else SandboxMode.ASK.value

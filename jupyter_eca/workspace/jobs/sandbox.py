@@ -54,8 +54,11 @@ _SECRETS: Final = (
     *(".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".cargo/credentials.toml"),
     *("Library/Keychains", "Library/Jupyter/eca", "Library/Jupyter/runtime", ".password-store", ".mozilla"),
 )
-# Variables by which a program finds another one that acts for it.
-_SOCKET_VARIABLES: Final = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "XDG_RUNTIME_DIR", "DISPLAY")
+# Variables by which a program finds another one that acts for it. By `JPY_PARENT_PID` a kernel finds the server, and
+# ends when it does not find it: in the sandbox it never does.
+_SOCKET_VARIABLES: Final = (
+    *("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "XDG_RUNTIME_DIR", "DISPLAY", "JPY_PARENT_PID"),
+)
 # The entries of `/proc` with which the kernel of this machine is changed. Root may write them without any capability,
 # and bubblewrap leaves them writable: a program that is written to `/proc/sys/kernel/core_pattern` would run outside of
 # the sandbox.
@@ -89,6 +92,9 @@ class Sandbox:
     readable: tuple[Path, ...] = ()
     """Files that a command can read although they are in a place that it cannot read otherwise: the script that it
     runs."""
+    has_own_session: bool = False
+    """Whether a command leads a session of its own. Then it can be sent a signal that does not reach the program which
+    makes the sandbox."""
 
     def explain_unsafe(self) -> str:
         """Return why the sandbox is not safe: a file that a command changes in the sandbox could later run outside of
@@ -118,6 +124,8 @@ class Sandbox:
         match find_sandbox_program():
             case "":
                 raise ToolError(explain_missing(), "The user can install it, or switch `toolCall.sandbox` off.")
+            case engine if engine.endswith("sandbox-exec") and self.has_own_session:
+                raise ToolError("Only on Linux can a kernel run in the sandbox.")
             case engine if engine.endswith("sandbox-exec"):
                 profile = build_seatbelt_profile(self, Path.home(), protected)
                 prefix = [engine, "-p", profile, *_forget_sockets(("/usr/bin/env",))]
@@ -137,6 +145,14 @@ def make_sandbox(config: SandboxConfig, roots: Iterable[Path]) -> Sandbox | None
         return None
     writable, hidden = (tuple(Path(name).expanduser() for name in names) for names in (config.writable, config.hidden))
     return Sandbox(tuple(roots), writable, hidden, config.network)
+
+
+def make_kernel_sandbox(config: SandboxConfig, roots: Iterable[Path]) -> Sandbox | None:
+    """Return the sandbox that the user wants for kernels in these folders of the workspace; None for none."""
+    if not config.kernels:
+        return None
+    writable, hidden = (tuple(Path(name).expanduser() for name in names) for names in (config.writable, config.hidden))
+    return Sandbox(tuple(roots), writable, hidden, config.network, has_own_session=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +241,7 @@ def build_bubblewrap_arguments(sandbox: Sandbox, home: Path, temporary: Path, pr
         "ALL",
         "--unshare-all",
         *(["--share-net"] if sandbox.network else []),
+        *(["--new-session"] if sandbox.has_own_session else []),
     ]
     arguments += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]
     for name in _KERNEL_SETTINGS:
