@@ -16,6 +16,7 @@ import { isQuestion, ensureAgentOption, ensureModelOption, readQuestion } from '
 import { TurnFailure } from '../wire/protocol';
 import type { ErrorBarContent, Button } from './bar';
 import { Command } from './commands';
+import { createKeepingLine, findMissingKey } from './missing_key';
 import { findMagicHelp } from './unknown_magic';
 
 /** If an outside agent answers, the name of the model begins with this. */
@@ -88,8 +89,23 @@ export class ErrorBars {
           buttons: [this.createAskButton(cell)]
         };
       case undefined:
-        return { buttons: hasErrorOutput ? this.listButtons(cell) : [] };
+        return { ...this.explainMissingKey(cell, source), buttons: hasErrorOutput ? this.listButtons(cell) : [] };
     }
+  }
+
+  /** Return how the key that an error of the user's code misses gets into kernels; nothing when it misses none. */
+  private explainMissingKey(cell: CodeCell, source: string): Pick<ErrorBarContent, 'text' | 'code'> {
+    const variable = isQuestion(source) ? undefined : findMissingKey(readErrorMessages(cell));
+    if (variable === undefined) {
+      return {};
+    }
+    return {
+      text: this.trans.__(
+        'Kernels do not get the keys of model providers from the environment of Jupyter. If %1 is one and your code needs it, add this line to ~/.config/eca/config.json, and restart the kernel:',
+        variable
+      ),
+      code: createKeepingLine(variable)
+    };
   }
 
   /** Return the buttons that help with an output that is an error. */
@@ -239,6 +255,15 @@ function readStderr(cell: CodeCell, source: string): string {
     .filter(({ name }) => name === 'stderr')
     .flatMap(({ text }) => text as string | string[])
     .join('');
+}
+
+/** Return the messages of the errors in a cell, without their tracebacks. */
+function readErrorMessages(cell: CodeCell): readonly string[] {
+  const { outputs } = cell.model;
+  return Array.from({ length: outputs.length }, (_, index) => outputs.get(index))
+    .filter(({ type }) => type === 'error')
+    .map(output => output.toJSON().evalue)
+    .filter(message => typeof message === 'string');
 }
 
 /** Whether an output of the cell is an error. */

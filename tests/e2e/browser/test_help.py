@@ -61,6 +61,14 @@ def test_help_is_offered_below_an_error_and_goes_with_it(page: Page, lab: Lab) -
 
 
 @pytest.mark.nightly
+def test_below_an_error_for_a_missing_key_the_line_that_keeps_it_is_shown(page: Page, lab: Lab) -> None:
+    notebook = Notebook.open(page, lab, ["import os\nos.environ['HOUSE_API_KEY']"])
+    notebook.run(0)
+    expect(help_of(notebook)).to_contain_text('"keptVariables": ["HOUSE_API_KEY"]', timeout=SECONDS * 1000)
+    expect(help_of(notebook).get_by_role("button", name="Fix")).to_be_visible()
+
+
+@pytest.mark.nightly
 def test_help_is_offered_in_a_notebook_that_was_saved_with_its_error(page: Page, lab: Lab) -> None:
     file = lab.write_notebook("saved.ipynb", ["1 / 0"])
     book = json.loads(file.read_text())
