@@ -32,6 +32,7 @@ from jupyter_eca.host.setup_checks.tool_names import find_tool_name_problems
 from jupyter_eca.plugins.providers.base import StandsIn
 from jupyter_eca.protocol.mcp import ServerStatus
 from jupyter_eca.protocol.provider import TrialOutcome
+from jupyter_eca.workspace.environment import SERVER_TOKENS
 from jupyter_eca.workspace.jobs.sandbox import Sandbox, explain_missing, find_sandbox_program
 
 if TYPE_CHECKING:
@@ -67,12 +68,21 @@ _SERVER_STARTING: Final = "The MCP server `{name}` is still starting. Its tools 
 _HELD_BACK: Final = (
     "Settings of `{folder}` are not used until you trust the folder: {summary}. The panel asks you about it."
 )
+_NO_KERNELS: Final = (
+    "No kernel starts: `toolCall.sandbox.kernels` is set, and bubblewrap (`bwrap`) is not installed, or may not be "
+    "used here. Install it, or remove the setting."
+)
 _ASKED_IN_SANDBOX: Final = "Commands in the sandbox are asked about all the same. {reason}"
 # What to do about a key, by the outcome of its last use. There is no entry for a key that works.
 _KEY_PROBLEMS: Final = {
     TrialOutcome.REFUSED: "{label} has refused the key ({source}). Replace it there, or sign in with `/login`.",
     TrialOutcome.NO_CREDIT: "The account of the key for {label} ({source}) has no credit left.",
 }
+# About the variables that programs do not get.
+_REMOVED: Final = (
+    "Programs that the assistant starts and kernels of this server do not get {names}. If code of yours needs one, "
+    'write `"keptVariables": ["{first}"]` into the configuration, and restart its kernel.'
+)
 # The state of a key in words, by the outcome of its last use; None: it was not used yet.
 _KEY_STATES: Final = {
     None: "not tried yet",
@@ -218,8 +228,12 @@ def _find_setting_problems(services: Services) -> Iterator[str]:
 
 
 def _find_sandbox_problems(services: Services) -> Iterator[str]:
-    """Yield why commands do not run in a sandbox, although the user wants one, or why they are asked about in it."""
-    mode = services.config.tool_call.sandbox.mode
+    """Yield why kernels do not start or commands do not run in a sandbox, although the user wants one, or why they are
+    asked about in it."""
+    sandbox = services.config.tool_call.sandbox
+    mode = sandbox.mode
+    if sandbox.kernels and not find_sandbox_program().endswith("bwrap"):
+        yield _NO_KERNELS
     if mode is SandboxMode.OFF:
         return
     if not find_sandbox_program():
@@ -272,6 +286,9 @@ def _describe_keys(services: Services) -> Iterator[str]:
             yield f"{label}: {_describe_source(entry)}; {state}"
         elif entry.key.variable and entry.has_address and entry.settings.requires_auth is not False:
             yield f"{label}: `{entry.key.variable}` is not set. It would give {_describe_gain(name, entry)}."
+    if removed := services.catalog.find_key_variables(os.environ) - SERVER_TOKENS:
+        names = ", ".join(f"`{name}`" for name in sorted(removed))
+        yield _REMOVED.format(names=names, first=min(removed))
 
 
 def _describe_source(entry: CatalogEntry) -> str:
