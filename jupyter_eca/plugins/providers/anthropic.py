@@ -68,6 +68,36 @@ _SDK_PARTS = {
     "Timeout": "_client",
 }
 
+# The packages of the SDK with the types of the whole API. The SDK's own traces name these of them, and errors others,
+# by their modules. Without this table, a request imports them all, which takes 20 MB of memory.
+_SDK_TYPES = {
+    "types": {
+        "Message": "message",
+        "ParsedMessage": "parsed_message",
+        "RawMessageStartEvent": "raw_message_start_event",
+        "RawMessageStreamEvent": "raw_message_stream_event",
+        "SearchResultBlockParam": "search_result_block_param",
+        "TextBlockParam": "text_block_param",
+    },
+    "types.shared": {},
+    "types.organization": {},
+    "types.beta": {
+        "BetaMessage": "beta_message",
+        "BetaRawMessageStartEvent": "beta_raw_message_start_event",
+        "BetaRawMessageStreamEvent": "beta_raw_message_stream_event",
+        "BetaSearchResultBlockParam": "beta_search_result_block_param",
+        "BetaTextBlockParam": "beta_text_block_param",
+        "BetaToolResultBlockParam": "beta_tool_result_block_param",
+    },
+    "types.beta.environments": {"BetaSelfHostedWork": "beta_self_hosted_work"},
+    "types.beta.organization": {},
+    "types.beta.organization.claude_code": {},
+    "types.beta.sessions": {
+        "BetaManagedAgentsSearchResultBlockParam": "beta_managed_agents_search_result_block_param",
+        "BetaManagedAgentsTextBlockParam": "beta_managed_agents_text_block_param",
+    },
+}
+
 # Errors of the SDK for an event that is not JSON, or not UTF-8.
 _NO_EVENT = (json.JSONDecodeError, UnicodeDecodeError)
 
@@ -202,7 +232,7 @@ class AnthropicProvider:
 
     def _create_client(self, target: RequestTarget, time_limits: TimeLimits) -> AsyncAnthropic:
         """Create a client of the SDK for a server. Blocks: the first import takes seconds."""
-        sdk: Any = import_parts("anthropic", _SDK_PARTS)
+        sdk: Any = import_parts("anthropic", _SDK_PARTS, _SDK_TYPES)
         redaction.install_log_filter()
         timeout = sdk.Timeout(
             time_limits.idle_seconds, connect=time_limits.connect_seconds, pool=time_limits.connect_seconds

@@ -60,10 +60,10 @@ def test_an_answer_and_an_error_come_without_the_rest_of_the_package(fault: Faul
         assert run(ASKED, server.url) == f"{outcome} False"
 
 
-def test_two_clients_are_made_at_once_without_the_clients_of_the_clouds() -> None:
+def test_two_clients_are_made_at_once_without_the_clients_of_the_clouds_and_the_types_of_the_whole_api() -> None:
     run(
         f"""{IMPORTED}
-assert not {{"anthropic.resources", "anthropic.lib.vertex"}} & set(sys.modules)
+assert not {{"anthropic.resources", "anthropic.lib.vertex", "anthropic.types.beta_error"}} & set(sys.modules)
 assert all(type(client).__name__ == "AsyncAnthropic" for client in clients), clients"""
     )
 
@@ -76,10 +76,34 @@ assert all(type(client).__name__ == "AsyncAnthropic" for client in clients), cli
         "from anthropic import *; assert isinstance(client, AsyncAnthropic) and Anthropic",
         "assert anthropic.resources.messages.Messages and anthropic.lib.vertex and anthropic.types.Message",
         "from anthropic.resources.messages import Messages; assert not hasattr(anthropic, 'no_such_name')",
+        "from anthropic.types.beta.sessions import BetaManagedAgentsSessionEvent; assert anthropic.types.ModelInfo",
     ],
 )
 def test_others_in_the_same_process_can_use_the_whole_package(use: str) -> None:
     run(f"{IMPORTED}\nimport anthropic\n{use}")
+
+
+PACKAGES = ("types", "types.beta", "types.beta.sessions", "types.beta.organization.claude_code", "types.shared")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_others_find_the_same_names_in_a_package_within_it(package: str) -> None:
+    names = f"""
+import importlib, inspect
+package = importlib.import_module("anthropic.{package}")
+print([name for name in dir(package) if name[0] != "_" and not inspect.ismodule(getattr(package, name))])"""
+    assert run(f"{IMPORTED}{names}") == run(names)
+
+
+def test_several_threads_can_ask_for_different_packages_within_it_at_once() -> None:
+    run(
+        f"""{IMPORTED}
+import anthropic, importlib
+packages = [importlib.import_module("anthropic." + name) for name in {PACKAGES}]
+with ThreadPoolExecutor() as pool:
+    names = list(pool.map(dir, [*packages, anthropic]))
+assert all(names) and anthropic.types.beta.BetaMessage and client.beta.messages.create"""
+    )
 
 
 def test_several_threads_can_ask_for_the_whole_package_at_once() -> None:

@@ -2,8 +2,9 @@
 
 `import anthropic` runs 3,200 modules, because the package also has the clients of clouds that most people never use.
 A request needs fewer. So only the modules of the names that we use are imported, and `__init__` runs as soon as
-somebody asks the package for any other name. For that the package gets a `__getattr__` (PEP 562). Others who import
-the package in this process notice no difference.
+somebody asks the package for any other name. For that the package gets a `__getattr__` (PEP 562). The same is done for
+packages within it that import much, such as `anthropic.types`. Others who import the package in this process find all
+its names.
 
 It must not know what the package is for: a provider has the names.
 """
@@ -28,12 +29,14 @@ _importing = RLock()
 class _DeferredInit:
     """The `__getattr__` and the `__dir__` of a package whose `__init__` has not run."""
 
-    def __init__(self, package: ModuleType, loader: Loader) -> None:
+    def __init__(self, package: ModuleType, loader: Loader, lock: RLock) -> None:
+        """`lock` is one for all packages that are within each other, because the `__init__` of one may run that of
+        another."""
         vars(package).update(__getattr__=self.get, __dir__=self.list_names)
         self._package = package
         self._loader = loader
         self._has_run = False
-        self._lock = RLock()
+        self._lock = lock
         self.importing_threads = {get_ident()}
         """The threads that import modules of the package now, or run its `__init__`. A name that is missing for them is
         that of a module, which they import next."""
@@ -68,24 +71,43 @@ class _DeferredInit:
                 self.importing_threads.discard(get_ident())
 
 
-def import_parts(name: str, parts: Mapping[str, str]) -> ModuleType:
+def import_parts(
+    name: str, parts: Mapping[str, str], inner_parts: Mapping[str, Mapping[str, str]] | None = None
+) -> ModuleType:
     """Return the package of this name, in which the names of `parts` can be used. Blocks: this can take a second.
 
-    `parts` has the module below the package for each name. A package is imported as usual if it does not have these
-    modules, and one that is imported already stays as it is. Raises: ImportError.
+    `parts` has the module below the package for each name. `inner_parts` has the same for packages within this one,
+    each after the one that it is in: their `__init__` does not run, either, and must not need that of another. A
+    package is imported as usual if it does not have these modules, and one that is imported already stays as it is.
+    Raises: ImportError.
     """
     with _importing:
-        spec = None if name in sys.modules else find_spec(name)
-        if spec is None or spec.loader is None:
+        if name in sys.modules:
             return importlib.import_module(name)
-        package = module_from_spec(spec)
-        deferred = _DeferredInit(package, spec.loader)
-        sys.modules[name] = package
+        lock = RLock()
+        deferred: list[_DeferredInit] = []  # those made before an error
+        names = {name: parts} | {f"{name}.{inner}": own for inner, own in (inner_parts or {}).items()}
         try:
-            for attribute, part in parts.items():
-                setattr(package, attribute, getattr(importlib.import_module(f"{name}.{part}"), attribute))
+            deferred.extend(_defer_init(package, lock) for package in names)
+            for package, own in reversed(names.items()):
+                for attribute, part in own.items():
+                    module = importlib.import_module(f"{package}.{part}")
+                    setattr(sys.modules[package], attribute, getattr(module, attribute))
         except (ImportError, AttributeError):  # another version of the package, whose modules have other names
             pass
         finally:
-            deferred.importing_threads.discard(get_ident())
-        return package
+            for one in deferred:
+                one.importing_threads.discard(get_ident())
+        return importlib.import_module(name)
+
+
+def _defer_init(name: str, lock: RLock) -> _DeferredInit:
+    """Put a package where Python finds it, and do not run its `__init__`. Raises: ImportError."""
+    spec = find_spec(name)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"there is no package {name}")
+    package = sys.modules[name] = module_from_spec(spec)
+    outer, _, own_name = name.rpartition(".")
+    if outer:
+        setattr(sys.modules[outer], own_name, package)
+    return _DeferredInit(package, spec.loader, lock)
