@@ -9,7 +9,7 @@ call them as tools. This module must not know how a link is opened: `widget` ope
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import ValidationError
 
@@ -153,7 +153,9 @@ def _add_kernel_capability(params: dict[str, Any]) -> dict[str, Any]:
     """Return the page's `initialize` parameters with the capability `kernel`, which this bridge provides. Capabilities
     of another shape are left to the engine, which refuses them."""
     capabilities: Any = params.get("capabilities") or {}
-    code_assistant: Any = (capabilities.get("codeAssistant") or {}) if isinstance(capabilities, dict) else None
+    if not isinstance(capabilities, dict):
+        return params
+    code_assistant: Any = cast("dict[str, Any]", capabilities).get("codeAssistant") or {}
     if not isinstance(code_assistant, dict):
         return params
     return {**params, "capabilities": {**capabilities, "codeAssistant": {**code_assistant, "kernel": True}}}
