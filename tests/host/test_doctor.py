@@ -44,6 +44,17 @@ async def test_it_tells_where_each_providers_key_is_from_what_a_missing_one_woul
     assert "sk-of" not in text
 
 
+async def test_it_names_the_keys_that_programs_and_kernels_do_not_get_and_the_line_that_keeps_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MISTRAL_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, f"sk-of-{name}")
+    async with desk(tmp_path, [], keptVariables=["OPENAI_API_KEY"]) as table:
+        keys = section(await report(table.host.services, "here"), "Keys")
+    assert "do not get `MISTRAL_API_KEY`." in keys
+    assert '"keptVariables": ["MISTRAL_API_KEY"]' in keys
+
+
 @pytest.mark.parametrize(
     ("default", "reason"), [("openai/m", "`defaultModel` names it"), (None, "it is the first one in the list")]
 )
