@@ -156,19 +156,33 @@ async def test_after_a_kernel_has_ended_nothing_of_it_is_left(jp_serverapp: Any)
     assert have_ended(pid)
 
 
+async def refuse(fetch: Any) -> str:
+    """The message of the server that does not start the kernel of a notebook."""
+    made = {"path": "a.ipynb", "name": "a.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+    with pytest.raises(HTTPClientError) as refused:
+        await fetch("api", "sessions", method="POST", body=json.dumps(made))
+    assert refused.value.response is not None
+    return json.loads(refused.value.response.body)["message"]
+
+
+async def test_a_configuration_that_cannot_be_read_and_may_ask_for_the_sandbox_lets_no_kernel_start(
+    jp_serverapp: Any, jp_fetch: Any, tmp_path: Path
+) -> None:
+    assert jp_serverapp
+    file = tmp_path / "config" / "eca" / "config.json"
+    file.write_text('{"toolCall": {"sandbox": {"kernels": true')
+    assert str(file) in await refuse(jp_fetch)
+
+
 async def test_without_bubblewrap_no_kernel_starts_and_the_user_is_told_why(
     jp_serverapp: Any, jp_fetch: Any, tmp_path: Path
 ) -> None:
     assert jp_serverapp
-    made = {"path": "a.ipynb", "name": "a.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
         find_sandbox_program.cache_clear()
-        with pytest.raises(HTTPClientError) as refused:
-            await jp_fetch("api", "sessions", method="POST", body=json.dumps(made))
+        message = await refuse(jp_fetch)
     find_sandbox_program.cache_clear()
-    assert refused.value.response is not None
-    message = json.loads(refused.value.response.body)["message"]
     assert message.startswith("The kernel was not started. There is no sandbox on this machine: bubblewrap")
 
 

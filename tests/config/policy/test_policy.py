@@ -218,6 +218,24 @@ TRIES: dict[str, tuple[Json, Json, Callable[[Config], Any], Any]] = {
         read("toolCall.sandbox.mode"),
         "ask",
     ),
+    "a sandbox for kernels that is off": (
+        {"features": {"sandbox": "force-off"}},
+        {"toolCall": {"sandbox": {"kernels": True}}},
+        read("toolCall.sandbox.kernels"),
+        False,
+    ),
+    "a sandbox for kernels that is locked": (
+        {"locked": {"toolCall": {"sandbox": {"kernels": True}}}},
+        {"toolCall": {"sandbox": {"kernels": False}}},
+        read("toolCall.sandbox.kernels"),
+        True,
+    ),
+    "keys that are kept": (
+        {"locked": {"keptVariables": []}},
+        {"keptVariables": ["OPENAI_API_KEY"]},
+        read("keptVariables"),
+        [],
+    ),
     "hooks": (
         {"features": {"hooks": "force-off"}},
         {"hooks": {"mine": {"type": "preRequest", "actions": [{"shell": "true"}]}}},
