@@ -85,6 +85,11 @@ class EcaServer:
                 self._host = await self._create_host()
             return self._host
 
+    @property
+    def has_host(self) -> bool:
+        """Whether a client has come, so that the host runs."""
+        return self._host is not None
+
     async def find_kernel_rules(self) -> KernelRules:
         """Return what the kernels of this server get. A kernel does not start the host: where no client has come yet,
         the configuration is read for the kernel alone. Raises: ConfigError."""

@@ -23,14 +23,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+from jupyter_core.paths import SYSTEM_CONFIG_PATH
+
+from jupyter_eca.workspace.environment import SERVER_TOKENS, drop_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_eca.apps.server.eca_server import EcaServer
     from jupyter_eca.workspace.jobs.sandbox import Sandbox
 
 # The names by which Jupyter knows its own default, and ours.
 _JUPYTERS_DEFAULT: Final = "local-provisioner"
 _NAME: Final = "jupyter-eca"
+
+# The same as in `config.policy.sources` and `config.layers`, whose import would take long.
+_POLICY_FILE: Final = "jupyter_eca_policy.json"
+_CONFIGURATION_VARIABLES: Final = frozenset({"ECA_CONFIG", "JUPYTER_ECA_POLICY", "JUPYTER_ECA_SERVER_POLICY"})
 
 _STARTED_OUTSIDE: Final = (
     "The kernel was not started again. It was first started outside of the sandbox, and `toolCall.sandbox.kernels` is "
@@ -55,8 +64,11 @@ class EcaProvisioner(LocalProvisioner):
         eca_server = _find_eca_server(self.parent)
         if eca_server is None:
             return await super().pre_launch(**kwargs)
-        rules = await eca_server.find_kernel_rules()
         environment = dict(kwargs.get("env") or os.environ)
+        if not eca_server.has_host and not await asyncio.to_thread(may_have_rules, eca_server.folder, environment):
+            self._has_started, self._is_sandboxed = True, False
+            return await super().pre_launch(**kwargs)
+        rules = await eca_server.find_kernel_rules()
         if removed := rules.find_removed(environment):
             self.log.info("A kernel starts without %s (`keptVariables`).", ", ".join(sorted(removed)))
         kwargs["env"] = {name: value for name, value in environment.items() if name not in removed}
@@ -135,6 +147,20 @@ def choose_provisioner(serverapp: Any) -> None:
     factory.provisioners[_NAME] = EntryPoint(_NAME, target, KernelProvisionerFactory.GROUP_NAME)
     if factory.default_provisioner_name == _JUPYTERS_DEFAULT:
         factory.default_provisioner_name = _NAME
+
+
+def may_have_rules(folder: Path, environment: Mapping[str, str]) -> bool:
+    """Return whether a kernel with these variables may need anything of what `kernel_rules.py` decides: a variable may
+    have a key, or there is a configuration or a policy. `folder` is that of the server. Blocks: it looks at the disk.
+
+    Otherwise a server that nobody asks would import our configuration and providers for its first kernel, which takes
+    15 MiB and half a second.
+    """
+    secrets = environment.keys() - drop_secrets(environment).keys() - SERVER_TOKENS
+    own_folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "eca"
+    has_files = any(any(place.glob("*.json*")) for place in (own_folder, folder / ".eca"))
+    has_policy = any(os.path.lexists(Path(place) / _POLICY_FILE) for place in SYSTEM_CONFIG_PATH)
+    return bool(secrets) or has_files or has_policy or not _CONFIGURATION_VARIABLES.isdisjoint(environment)
 
 
 def _find_eca_server(configurable: Any) -> EcaServer | None:
