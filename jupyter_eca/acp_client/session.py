@@ -31,9 +31,9 @@ from jupyter_eca.transport.peer import Peer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
-    from pathlib import Path
 
     from jupyter_eca.acp_client.agent_events import AgentEvent
+    from jupyter_eca.acp_client.launch import Launch
     from jupyter_eca.acp_client.permission import PermissionOption
     from jupyter_eca.protocol.jsonrpc import Message
     from jupyter_eca.protocol.lifecycle import AgentOption
@@ -42,13 +42,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
-
-# The seconds that an agent has to answer the first requests. Agents were measured to take up to 19 seconds on a busy
-# machine, and some fetch a program first.
-START_SECONDS: Final = 120.0
-
-# The seconds that an agent has to end its turn after it was cancelled, before it is killed.
-CANCEL_SECONDS: Final = 8.0
 
 # The sessions that are listed. Nobody looks through more of them.
 MAX_LISTED: Final = 50
@@ -63,32 +56,6 @@ WHAT_TO_CHECK: Final = (
     "need an argument for it, such as `acp` or `--acp`."
 )
 INVALID_MESSAGE: Final = "{title} wrote something that is no message of the protocol; it was ignored."
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """What is needed to start an outside agent."""
-
-    title: str
-    """The name of the agent for the user."""
-    command: tuple[str, ...]
-    """The program and its arguments."""
-    environment: Mapping[str, str]
-    """The whole environment of the program."""
-    folder: Path
-    """The working directory, an absolute path."""
-    chat: str
-    """The id of our chat."""
-    mode: str = ""
-    """The mode that is set after the session was started; "" to keep the agent's own."""
-    sign_in: str = ""
-    """How the user signs in, in a sentence; "" if only the agent's own program knows it."""
-    shown_command: str = ""
-    """The program and its arguments as the user may read them, without secrets."""
-    start_seconds: float = START_SECONDS
-    """The seconds that the agent has to answer the first requests."""
-    cancel_seconds: float = CANCEL_SECONDS
-    """The seconds that the agent has to end its turn after it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.acp_client.agent_events import TextSaid
-from jupyter_eca.acp_client.session import AgentSession, Launch
+from jupyter_eca.acp_client.launch import Launch
+from jupyter_eca.acp_client.session import AgentSession
 from tests.bench.figure import Figure, differences, list_of, ratios
 from tests.host.outside.talking import PROGRAM, fake
 from tests.support.host_and_client import answer, desk

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.acp_client.agent_events import OptionsChanged
+from jupyter_eca.acp_client.launch import CANCEL_SECONDS, START_SECONDS, Launch
 from jupyter_eca.acp_client.process import choose_environment
-from jupyter_eca.acp_client.session import CANCEL_SECONDS, START_SECONDS, AgentSession, Launch, ListedSession
+from jupyter_eca.acp_client.session import AgentSession, ListedSession
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.tool_call import ToolCallStatus
