@@ -17,19 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from jupyter_eca import redaction
-from jupyter_eca.acp_client.agent_events import OptionsChanged
 from jupyter_eca.acp_client.launch import CANCEL_SECONDS, START_SECONDS, Launch
-from jupyter_eca.acp_client.process import choose_environment
-from jupyter_eca.acp_client.session import AgentSession, ListedSession
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.model.delta import Remark
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import AgentError, NotSaved, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
-from jupyter_eca.host.outside.agent_turn import AgentTurn
 from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, find_end, make_blocks, make_text_block
-from jupyter_eca.host.outside.turn_files import TurnFiles
 from jupyter_eca.host.store.rows import AgentSessionRow
 from jupyter_eca.host.subscribers import ChatQuestions, Notice
 from jupyter_eca.log_fields import LogFields
@@ -43,12 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from jupyter_eca.acp_client.session import AgentSession, ListedSession
     from jupyter_eca.config import Agent, OutsideAgent
     from jupyter_eca.engine.effects import CallModel, RefuseCall
     from jupyter_eca.host.chat.live_chat import LiveChat, TurnUnderWay
     from jupyter_eca.host.chat.registry import Chats
     from jupyter_eca.host.chat.tasks import ChatTasks
     from jupyter_eca.host.hooks.turn_hooks import TurnHooks
+    from jupyter_eca.host.outside.agent_turn import AgentTurn
     from jupyter_eca.host.services import Services
     from jupyter_eca.host.store.tables import Tables
     from jupyter_eca.host.turn.tool_context import ToolContexts
@@ -193,6 +190,10 @@ class OutsideAgents:
 
     async def _prompt(self, chat: LiveChat, turn: TurnUnderWay, live: LiveAgent, effect: CallModel) -> None:
         """Send a prompt, and feed the events of the agent. Raises: AgentError."""
+        from jupyter_eca.acp_client.agent_events import OptionsChanged
+        from jupyter_eca.host.outside.agent_turn import AgentTurn
+        from jupyter_eca.host.outside.turn_files import TurnFiles
+
         session, history, id = live.session, effect.request.messages, chat.state.id
         begins = live.sent_place is None  # whether this is the first prompt of the session
         blocks = make_blocks(history, live.sent_place, accepts_images=session.accepts_images)
@@ -293,7 +294,7 @@ class OutsideAgents:
             self._close_session(id, live)
         earlier = await self._read_session(id)
         can_resume = earlier is not None and (earlier.agent, earlier.folder) == (agent.name, str(launch.folder))
-        live = LiveAgent(agent, launch, AgentSession(launch, _SessionRequestHandler(self, id)))
+        live = LiveAgent(agent, launch, self._make_session(id, launch))
         self._agents[id] = live
         self._tasks.start_detached(id, "agent", live.session.run())
         try:
@@ -426,7 +427,7 @@ class OutsideAgents:
         if agent.outside is not None and agent.outside.is_missing:
             raise AgentError(_describe_missing(agent.outside))
         id = chat.state.id
-        session = AgentSession(self._make_launch(chat, agent), _SessionRequestHandler(self, id))
+        session = self._make_session(id, self._make_launch(chat, agent))
         self._tasks.start_detached(id, "list sessions", session.run())
         try:
             await session.greet()
@@ -443,8 +444,17 @@ class OutsideAgents:
         row = AgentSessionRow(agent.name, str(self._contexts.find_files(id).start), session, place, None)
         await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
+    def _make_session(self, id: str, launch: Launch) -> AgentSession:
+        """Return a session that has not begun."""
+        # The client of ACP is imported here, because most servers never start an outside agent.
+        from jupyter_eca.acp_client.session import AgentSession
+
+        return AgentSession(launch, _SessionRequestHandler(self, id))
+
     def _make_launch(self, chat: LiveChat, agent: Agent) -> Launch:
         """Return how the agent of a chat is started."""
+        from jupyter_eca.acp_client.process import choose_environment
+
         outside = agent.outside
         if outside is None:
             raise AgentError(f"{agent.name!r} is no outside agent.")
