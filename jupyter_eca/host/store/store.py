@@ -508,7 +508,9 @@ def is_alive(owner: str | None) -> bool:
     """Return whether the process that answers in a chat still runs. `owner` is `Store.owner` of it, as it was read."""
     if owner is not None and owner.startswith(SESSION):
         return True  # else it would not have been read, see `SqlDialect.owner`
+    process = (owner or "").partition(":")[0]
+    if not process.isdecimal() or len(process) >= _PID_DIGITS:
+        return False
     import psutil
 
-    process = (owner or "").partition(":")[0]
-    return process.isdecimal() and len(process) < _PID_DIGITS and psutil.pid_exists(int(process))
+    return psutil.pid_exists(int(process))

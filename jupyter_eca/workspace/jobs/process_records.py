@@ -16,6 +16,7 @@ so nothing is recorded there.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import json
@@ -135,11 +136,16 @@ class ProcessRecord:
             os.write(self._descriptor, json.dumps(entry).encode() + b"\n")
 
 
+async def import_psutil() -> None:
+    """Import psutil in a thread, because this takes 30 ms. It is done before a process is started: most servers never
+    start one."""
+    if "psutil" not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, "psutil")
+
+
 def end_orphans(folder: Path | None = None) -> list[Orphan]:
     """End the orphans, and delete their records. `folder` is the folder of the records; None for the usual one. Return
     the orphans that were ended."""
-    # The import takes 30 ms. It is done here, because this runs in a thread. So no command waits for it later.
-    importlib.import_module("psutil")
     folder = folder or find_process_records()
     found = [_end_orphan(path) for path in sorted(folder.glob(f"*{_SUFFIX}"))] if sys.platform != "win32" else []
     return [orphan for orphan in found if orphan is not None]

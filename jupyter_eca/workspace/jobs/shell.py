@@ -20,7 +20,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from jupyter_eca.errors import ToolError
 from jupyter_eca.workspace.environment import drop_secrets
 from jupyter_eca.workspace.git_settings import add_variables
-from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, kill_processes, signal_processes
+from jupyter_eca.workspace.jobs.process_records import (
+    MARK,
+    ProcessRecord,
+    import_psutil,
+    kill_processes,
+    signal_processes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,6 +136,7 @@ async def start(
         environment = drop_secrets(environment)  # it may run without the approval of the user
     options: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     shell = shell or _find_shell()
+    await import_psutil()
     stdin = asyncio.subprocess.DEVNULL if input_data is None else await _store_input(input_data)
     record = ProcessRecord.open(command, chat)
     starting = asyncio.ensure_future(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_eca.errors import ToolError
 from jupyter_eca.protocol.notebook import KernelState, KernelVariablesResult
 from jupyter_eca.workspace.environment import inherit_environment
-from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord
+from jupyter_eca.workspace.jobs.process_records import MARK, ProcessRecord, import_psutil
 from jupyter_eca.workspace.kernels.client import ClientKernel
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -156,6 +156,7 @@ class LocalKernel:
         # jupyter_client has only a part of its types.
         manager: Any = AsyncKernelManager()
         client: Any = None
+        await import_psutil()
         record = ProcessRecord.open("the Python kernel of the assistant")
         try:
             # The connection file contains a key of the kernel, so it must be deleted together with the record.
