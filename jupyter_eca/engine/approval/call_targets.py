@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.call_parts import CallPart, list_parts
-from jupyter_eca.engine.approval.code_targets import find_protected_in_code, list_shown_code
 from jupyter_eca.engine.approval.git_reads import list_git_folders
-from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.named_arguments import describe_exactly, describe_named
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
 from jupyter_eca.engine.approval.protected_paths import find_protected_name
@@ -145,10 +143,15 @@ def _find_protected(
         for form in forms:
             if may_change(form):
                 return forms[0]
+    # The tables of shells and programs take 0.5 MB, so they are imported when a tool is called.
     if runs_line:
+        from jupyter_eca.engine.approval.line_targets import find_protected_in_line
+
         folder = str(arguments.get(FOLDER_ARGUMENT) or "")
         return find_protected_in_line(str(arguments.get("command")), folder, resolver)
     if _is_ours(tool):
+        from jupyter_eca.engine.approval.code_targets import find_protected_in_code, list_shown_code
+
         # A kernel works in the folder of its notebook.
         notebook = next((form for form in paths.get(NOTEBOOK_ARGUMENT, ()) if form.startswith("/")), "")
         folders = tuple(dict.fromkeys(("", posixpath.dirname(notebook))))
