@@ -109,6 +109,11 @@ EMPTY_IS_DEFAULT: Final = BeforeValidator(_skip_empty)
 """For a field that some clients send as null or empty when they mean to leave it out. It then has its default."""
 
 
+DEFERRED: Final = ConfigDict(defer_build=True)
+"""For a `TypeAdapter` of models: its validators are built when it is first used. Most servers never use most of
+them."""
+
+
 class Model(BaseModel):
     """The base of all models. A model is frozen and uses camelCase on the wire. Unknown fields are ignored, because a
     newer peer may send more than we know."""

@@ -19,6 +19,7 @@ from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, Re
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import CellCheckpoint, ReviewState
+from jupyter_eca.protocol.base import DEFERRED
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
 from jupyter_eca.workspace.notebooks.cell_changes import find_number, get_cell_id
 
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     ChangeChooser = Callable[[NotebookDocument], tuple["ChangesByCell", dict[str, str]]]
 
 # The types of those fields of a `CellCheckpoint` that are stored as JSON.
-_CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...])
-_SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None])
-_ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...])
-_DECIDED: Final[TypeAdapter[dict[str, ChangeDecision]]] = TypeAdapter(dict[str, ChangeDecision])
+_CHANGES: Final[TypeAdapter[tuple[CellChange, ...]]] = TypeAdapter(tuple[CellChange, ...], config=DEFERRED)
+_SOURCES: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(dict[str, str | None], config=DEFERRED)
+_ORDER: Final[TypeAdapter[tuple[str, ...]]] = TypeAdapter(tuple[str, ...], config=DEFERRED)
+_DECIDED: Final[TypeAdapter[dict[str, ChangeDecision]]] = TypeAdapter(dict[str, ChangeDecision], config=DEFERRED)
 
 # The size in bytes of the largest change that is stored with the outputs of its cells. Larger outputs are data, and a
 # copy for each change would fill the disk. Sources are always stored.

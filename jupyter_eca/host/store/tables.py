@@ -37,6 +37,7 @@ from jupyter_eca.host.store.rows import (
 )
 from jupyter_eca.host.store.spending import add_spending, sum_spending
 from jupyter_eca.log_fields import LogFields
+from jupyter_eca.protocol.base import DEFERRED
 from jupyter_eca.protocol.content import Content, MetadataContent, Role, TaskDetails, ToolCalledContent, UsageContent
 from jupyter_eca.protocol.event import Aside, Event, Outcome, Person
 
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.spending import CostFilter, Spending, Total
 
 # The types of the columns `content` and `aside` of an event, which are JSON.
-_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content)
-_ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside)
+_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(Content, config=DEFERRED)
+_ASIDE: Final[TypeAdapter[Aside]] = TypeAdapter(Aside, config=DEFERRED)
 
 # The new states of changes that were made without approval, when the user has seen them.
 _STATE_WHEN_SEEN: Final = {ReviewState.UNSEEN: ReviewState.OPEN, ReviewState.UNSEEN_SETTLED: ReviewState.SETTLED}
