@@ -70,6 +70,8 @@ _MAX_PAGES: Final = 100
 _LISTS_SECONDS: Final = 5.0
 # Seconds that a server without other work has to answer a ping.
 _PING_SECONDS: Final = 10.0
+# Seconds that the SDK has to close a connection.
+_CLOSE_SECONDS: Final = 5.0
 # MCP's log levels that are not errors.
 _LOG_LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -214,6 +216,11 @@ class ServerConnection:
         """End the connection. `message` is the reason. If there are several reasons, the first is reported."""
         self._loss = self._loss or ConnectionLostError(message, is_refused=is_refused)
         self._ended.set()
+
+    @property
+    def loss(self) -> ConnectionLostError:
+        """Why the connection was lost."""
+        return self._loss or ConnectionLostError("it ended")
 
     def announce_roots(self) -> None:
         """Tell the server soon that the folders of the workspace (its roots) have changed."""
@@ -491,17 +498,27 @@ async def connect_and_serve(
         logging_callback=_make_log_callback(settings),
         log_level="info",
     )
-    async with client:
-        connection = ServerConnection(
-            client, watch, settings.timing.timeout, settings.timing.keep_alive, settings, requests, calls
-        )
-        watch.protocol_version = client.protocol_version
-        await connection.fetch_list("tools")
-        watch.was_ready = True
-        # These lists are marked before `on_ready`, because whoever learns that the server is ready may wait for them.
-        watch.mark_stale("prompts", "resources")
-        on_ready(connection)
-        await connection.serve(settings.on_change)
+    connection: ServerConnection | None = None
+    with anyio.CancelScope() as scope:
+        async with client:
+            connection = ServerConnection(
+                client, watch, settings.timing.timeout, settings.timing.keep_alive, settings, requests, calls
+            )
+            watch.protocol_version = client.protocol_version
+            await connection.fetch_list("tools")
+            watch.was_ready = True
+            # These lists are marked before `on_ready`, because whoever learns that the server is ready may wait for
+            # them.
+            watch.mark_stale("prompts", "resources")
+            on_ready(connection)
+            try:
+                await connection.serve(settings.on_change)
+            finally:
+                # To close the connection, the SDK ends its session by a request. A server behind a network that is cut
+                # never answers it.
+                scope.deadline = anyio.current_time() + min(settings.timing.timeout, _CLOSE_SECONDS)
+    if scope.cancelled_caught:
+        raise connection.loss if connection is not None else ConnectionLostError("it ended")
 
 
 def _make_log_callback(settings: ConnectionSettings) -> LoggingFnT:

@@ -86,7 +86,8 @@ async def run_session(
             except Exception as error:  # noqa: BLE001  # the boundary to a server: its failure must end nothing else
                 first = ending
                 ending = _explain_end(error, watch, statuses)
-                if attempt.is_first and _should_try_next(attempt, error, statuses):
+                # A server that was ready speaks the newer transport. The second attempt would have no time limit.
+                if attempt.is_first and not watch.was_ready and _should_try_next(attempt, error, statuses):
                     continue
                 if attempt.is_http and not attempt.is_first and not ending.is_refused and not watch.was_ready:
                     # The second attempt failed too. The error of the first one explains more.

@@ -13,6 +13,7 @@ from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.mcp import ServerStatus
 from tests.mcp_client.house import QUICK, house
 from tests.mcp_client.web import find_free_port, web
+from tests.support.partition import cuttable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +107,7 @@ async def test_a_revoked_token_fails_the_call_at_once_and_is_shown(tmp_path: Pat
     async with web(legacy=True) as site, house(tmp_path, {"far": {"url": site.url}}) as at:
         await at.running("far")
         site.status = 401
-        with pytest.raises(ToolError, match="HTTP 401"):
+        with pytest.raises(ToolError, match="it wants credentials"):
             await at.call("far__add", a=1, b=1)
         await at.come("far", ServerStatus.REQUIRES_AUTH)
 
@@ -153,3 +154,33 @@ async def test_an_answer_that_is_too_large_fails_its_call_at_once(
             await at.call("far__environment", name="MUCH")
         await at.running("far")
         assert (await at.call("far__add", a=2, b=3)).text == "5"
+
+
+# The next test tries an older server in each run.
+@pytest.mark.parametrize("legacy", [pytest.param(True, marks=pytest.mark.nightly), False])
+async def test_a_call_over_a_connection_that_is_half_open_fails_and_the_next_one_works(
+    tmp_path: Path, legacy: bool
+) -> None:
+    """Nothing arrives any more from the server, and no connection is closed."""
+    async with web(legacy=legacy) as site, cuttable(site.url) as network:
+        settings = {"far": {"url": f"{network.url}/mcp"}}
+        async with house(tmp_path, settings, replace(QUICK, timeout=1.0)) as at:
+            await at.running("far")
+            network.cut()
+            with pytest.raises(ToolError, match=r"did not answer within 1 s"):
+                await at.call("far__add", a=1, b=1)
+            await at.come("far", ServerStatus.FAILED)
+            network.heal()
+            await at.until(lambda: at.statuses("far")[-1] == "running")
+            assert (await at.call("far__add", a=20, b=22)).text == "42"
+
+
+async def test_a_connection_that_is_half_open_is_noticed_without_a_call(tmp_path: Path) -> None:
+    async with web(legacy=True) as site, cuttable(site.url) as network:
+        settings = {"far": {"url": f"{network.url}/mcp"}}
+        async with house(tmp_path, settings, replace(QUICK, timeout=1.0, keep_alive=0.2)) as at:
+            await at.running("far")
+            network.cut()
+            assert "no longer answers" in str((await at.come("far", ServerStatus.FAILED)).error)
+            network.heal()
+            await at.until(lambda: at.statuses("far")[-1] == "running")
