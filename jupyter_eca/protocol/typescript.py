@@ -29,6 +29,7 @@ from jupyter_eca.protocol.context import ChatContext
 from jupyter_eca.protocol.cursor_help import RewriteContent
 from jupyter_eca.protocol.field_docs import read_field_docs
 from jupyter_eca.protocol.methods import METHODS, Method, Sender
+from jupyter_eca.protocol.question import ChatAskQuestionParams
 
 # Unions with a name in Python. A JSON schema has no names for unions.
 UNIONS: Final[Mapping[str, Any]] = {
@@ -193,8 +194,10 @@ def _render_methods(sender: Sender, rows: list[Method]) -> str:
 
 
 def _render_shapes(definitions: Mapping[str, Schema], rows: list[Method]) -> Iterator[str]:
-    """Yield the models of the server's notifications as data, with which a client checks them: see `validate.ts`."""
-    needed = sorted(_find_reachable(definitions, (row.params.__name__ for row in rows)))
+    """Yield the models of the server's notifications and of its questions as data, with which a client checks them: see
+    `validate.ts`."""
+    checked = (*(row.params.__name__ for row in rows), ChatAskQuestionParams.__name__)
+    needed = sorted(_find_reachable(definitions, checked))
     records = [
         _render_entry(
             name, "{ ", [_render_field(definitions, schema, *field) for field in schema["properties"].items()], " }"

@@ -10,7 +10,7 @@ import { ITranslator } from '@jupyterlab/translation';
 import { addCodeTools } from './code_tools';
 import { addDiagramButtons, disableDiagrams } from './diagrams';
 import { sanitizeHtml } from './sanitize';
-import { toPlainText } from './format';
+import { toPlainMarkdown } from './format';
 import { CodeTools } from './code_tool_types';
 
 /** Renders a text into the element `host`. Resolves when that is done, or when an earlier call will do it. */
@@ -42,7 +42,7 @@ export function createMarkdownRenderer(
   const renderOnce: RenderMarkdown = async (host, source) => {
     await renderMarkdown({
       host,
-      source: toPlainText(source),
+      source: toPlainMarkdown(source),
       trusted: false,
       resolver: null,
       linkHandler: null,

@@ -23,6 +23,8 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
  * definitions, HTML.
  */
 const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
+/** Matches a line that may become such a line when the text grows: the number of an entry of a list. */
+const GROWING_NUMBER = /^\d+$/;
 
 /**
  * Split the text into segments. When more text is added, only the last segment changes.
@@ -51,7 +53,7 @@ export function splitSegments(text: string, before?: SegmentedText): SegmentedTe
     const end = text.indexOf('\n', lineStart) + 1 || text.length;
     const line = text.slice(lineStart, end);
     const canBegin = isAfterBlank && fence === '' && !isFormula && lineStart > start;
-    if (canBegin && line.trim() !== '' && !CONTINUATION.test(line)) {
+    if (canBegin && line.trim() !== '' && !CONTINUATION.test(line) && !GROWING_NUMBER.test(line)) {
       segments.push(text.slice(start, lineStart));
       start = lineStart;
     }

@@ -14,7 +14,10 @@
 import { Link, LinkError } from '../wire/rpc';
 import { WidgetModel } from './anywidget_types';
 
-/** A message of the kernel. Each message has some of these fields. */
+/**
+ * A message of the kernel. Each message has some of these fields. Code of the user can send anything on the comm of a
+ * widget, so a field that has another type is ignored.
+ */
 interface KernelMessage {
   /** The id of the channel for which the message is. */
   readonly channel?: string;
@@ -63,7 +66,8 @@ export function openChannel(
       if (answer === undefined) {
         reject(error ?? new LinkError('the kernel is gone'));
       } else {
-        resolve({ link, chat: answer.chat ?? '', resumed: answer.resumed === true });
+        const chat = typeof answer.chat === 'string' ? answer.chat : '';
+        resolve({ link, chat, resumed: answer.resumed === true });
       }
     };
     link.sendToKernel({ open: true });
@@ -122,14 +126,14 @@ class ChannelLink implements Link {
   }
 
   /** Handle a message of the kernel, if it is for this channel. */
-  private readonly receive = (message: KernelMessage): void => {
-    if (message.channel !== this.channel) {
+  private readonly receive = (message: KernelMessage | null): void => {
+    if (message?.channel !== this.channel) {
       return;
     }
     if (message.opened === true) {
       this.onSettled(message);
     }
-    for (const engineMessage of message.messages ?? []) {
+    for (const engineMessage of Array.isArray(message.messages) ? message.messages : []) {
       this.onMessage?.(JSON.stringify(engineMessage));
     }
     if (message.ping === true) {

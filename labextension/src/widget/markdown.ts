@@ -13,7 +13,7 @@ import { removeMath, replaceMath } from '@jupyterlab/rendermime/lib/latex';
 
 import { addCodeTools } from '../render/code_tools';
 import { sanitizeHtml } from '../render/sanitize';
-import { toPlainText } from '../render/format';
+import { toPlainMarkdown } from '../render/format';
 import { CodeTools } from '../render/code_tool_types';
 
 /** Turns Markdown with GitHub's extensions (`gfm`), such as tables, into HTML. */
@@ -32,7 +32,7 @@ export interface Typesetter {
 export function renderHtml(text: string, describeImage: (alt: string) => string): string {
   // Formulas are removed before the text is parsed, and put back afterwards: the parser would read `_` and `*` in them
   // as Markdown.
-  const { text: prose, math } = removeMath(toPlainText(text));
+  const { text: prose, math } = removeMath(toPlainMarkdown(text));
   const html = replaceMath(parser.parse(prose) as string, math);
   return sanitizeHtml(DOMPurify.sanitize(html), describeImage);
 }

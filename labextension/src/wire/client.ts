@@ -134,7 +134,13 @@ export class Client {
           }
         });
       }
-      peer.handle('chat/askQuestion', (params, signal) => handlers.askUser(params, signal));
+      peer.handle('chat/askQuestion', (params, signal) => {
+        const misfit = findMisfit('ChatAskQuestionParams', params);
+        if (misfit !== undefined) {
+          throw new Error(`the question is malformed: ${misfit}`);
+        }
+        return handlers.askUser(params, signal);
+      });
     }
     if (notebooks !== undefined) {
       serveNotebooks(peer, notebooks);

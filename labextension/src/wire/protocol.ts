@@ -3164,6 +3164,14 @@ export const SHAPES = {
   Cause: { kind: 's', 'rule?': 's', 'path?': 's', 'loads?': 's', 'agent?': 's', 'notebook?': 's' },
   CellContext: { label: 's', description: 's', type: '=cell', path: 's', cell: 's' },
   ChangePart: { start: 'n', end: 'n', text: 's', 'cellId?': 's' },
+  ChatAskQuestionParams: {
+    chatId: 'ChatId',
+    question: 's',
+    'options?': ['QuestionOption'],
+    'toolCallId?': 's',
+    allowFreeform: 'b',
+    'secret?': 'b'
+  },
   ChatClearedParams: { chatId: 'ChatId', messages: 'b' },
   ChatConfig: {
     'models?': ['s'],
@@ -3306,6 +3314,7 @@ export const SHAPES = {
     'bundled?': 'BundledModel'
   },
   PutCell: { kind: '=put', index: 'n', cell: 'NotebookCell', 'was?': 's' },
+  QuestionOption: { label: 's', 'description?': 's' },
   Range: { start: 'Position', end: 'Position' },
   RatingContent: { type: '=rating', contentId: 's', 'rating?': 's' },
   ReasonFinishedContent: { type: '=reasonFinished', id: 's', totalTimeMs: 'n' },

@@ -170,7 +170,10 @@ export class Peer<Ours extends MethodTable<Ours>, Theirs extends MethodTable<The
     } else if (message.method === CANCEL) {
       this.controllers.get(readCancelledId(message.params) ?? 0)?.abort();
     } else if (message.id === undefined || message.id === null) {
-      await this.handlers.get(message.method)?.(message.params, new AbortController().signal);
+      const { error } = await this.answer(message.method, message.params, new AbortController().signal);
+      if (error?.code === Code.internal) {
+        console.warn('ECA: a notification failed', message.method, error.message);
+      }
     } else {
       const { id } = message;
       const controller = new AbortController();
