@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.bench.page import Page
     from tests.e2e.browser.hub import Hub
 
-ROUNDS: Final = 3
+ROUNDS: Final = 2
 PACKAGES: Final = ("jupyterhub>=5,<6", "jupyterlab>=4.6,<5")
 
 # The next server is started with the assistant, or without it.
