@@ -200,8 +200,8 @@ async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest
     "reader",
     [
         "instructions.agents_md._AgentsFileReader.run",
-        "instructions.rules._find",
-        "instructions.skills.registry._find",
+        "instructions.rules._find_rules",
+        "instructions.skills.registry._find_skills",
         "host.tools.path_resolution._make_resolver",
         "plugins.contexts.directory._resolve_folder",
     ],
