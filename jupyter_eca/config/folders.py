@@ -35,9 +35,9 @@ def find_markdown_files(roots: Iterable[Path], kind: str, *, nested: bool = Fals
     name are all yielded, and the caller chooses. Blocks: it lists folders.
     """
     pattern = "**/*.md" if nested else "*.md"
-    within = [root.resolve() for root in roots]
-    for root in within:
-        yield from (path for path in _list_files(root / ".eca" / kind, pattern) if is_inside(path, within))
+    real_roots = [root.resolve() for root in roots]
+    for root in real_roots:
+        yield from (path for path in _list_files(root / ".eca" / kind, pattern) if is_inside(path, real_roots))
     yield from _list_files(get_user_folder() / kind, pattern)
 
 
@@ -56,8 +56,9 @@ def find_allowed_folders(path: Path, roots: Iterable[Path]) -> tuple[Path, ...] 
     a link to any place.
     """
     roots = tuple(roots)
-    within = tuple(root.resolve() for root in roots)
-    return within if any(path.is_relative_to(root) for root in (*within, *roots)) else None
+    real_roots = tuple(root.resolve() for root in roots)
+    # `path` and `roots` may contain links, so the path may begin with a root in either form.
+    return real_roots if any(path.is_relative_to(root) for root in (*real_roots, *roots)) else None
 
 
 def is_inside(path: Path, roots: Iterable[Path]) -> bool:

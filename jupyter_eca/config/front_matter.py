@@ -1,7 +1,8 @@
 """Parses Markdown with front matter: YAML between two lines of dashes, then the text. Pure.
 
-Agents, rules, skills and commands are written in this way. It must not read a file: its neighbour `folders` finds the
-files, and its callers read them.
+Agents, rules, skills and commands are written in this way. This module also decodes the bytes of these files. It must
+not read a file: its neighbour `folders` finds the files, and its callers read them. The callers put the name of the
+file before the message of an error, so "it" and "its" in a message mean the file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PLAIN = re.compile(r"^(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'\[{|>&*!#
 _RENAMED = {"model": "defaultModel", "steps": "maxSteps"}
 
 
-def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
+def parse_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Return the front matter (empty when there is none) and the text below it.
 
     Raises: ValueError with the line, when the front matter is not YAML.
@@ -30,6 +31,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     try:
         front: Any = yaml.safe_load(match[1]) if match else None
     except (yaml.YAMLError, RecursionError) as error:
+        # `mark.line` is counted from 0, and begins below the first line of dashes.
         mark = getattr(error, "problem_mark", None)
         raise ValueError(f"its front matter is not YAML{f' (line {mark.line + 2})' if mark else ''}") from None
     if front is not None and not isinstance(front, dict):
@@ -38,22 +40,23 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     return named, (match[2] if match else text).strip()
 
 
-def find_front_matter(text: str) -> tuple[str, str, str, str]:
-    """Return the four parts of a text: its first line of dashes, the front matter, its second line of dashes, and the
-    text below it. In a text without front matter the lines of dashes are new."""
+def split_into_parts(text: str) -> tuple[str, str, str, str]:
+    """Return the four parts of a text, for a caller that changes one part and joins them again: the first line of
+    dashes, the front matter, the second line of dashes, and the text below it. If the text has no front matter, both
+    lines of dashes are added, and the front matter is empty."""
     if match := _FRONT.match(text):
         return text[: match.start(1)], match[1], text[match.end(1) : match.start(2)], match[2]
     return "---\n", "", "---\n", text
 
 
-def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the same as `split_front_matter`, but also accept values that contain `: `. People write them, although
-    they are not valid YAML: `description: For data: how to clean it`.
+def parse_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """Parse as `parse_front_matter` does, but also accept values that contain `: `. People write them, although they
+    are not valid YAML: `description: For data: how to clean it`.
 
     Raises: ValueError with the line, when the front matter still cannot be read.
     """
     try:
-        return split_front_matter(text)
+        return parse_front_matter(text)
     except ValueError:
         match = _FRONT.match(text)
         if match is None:
@@ -62,7 +65,7 @@ def split_lenient_front_matter(text: str) -> tuple[dict[str, Any], str]:
         if quoted == match[1]:
             raise
         try:
-            return split_front_matter(f"---\n{quoted}---\n{match[2]}")
+            return parse_front_matter(f"---\n{quoted}---\n{match[2]}")
         except ValueError:
             pass
         raise  # the error of the text as it is written, whose line is right
@@ -94,7 +97,7 @@ def decode_text(data: bytes, errors: str = "strict") -> str:
 
 def parse_agent(text: str) -> dict[str, Any]:
     """Parse the file of an agent into an entry of the key `agent`. Raises: ValueError with a message for the user."""
-    front, body = split_front_matter(text)
+    front, body = parse_front_matter(text)
     written = {_RENAMED.get(name, name): value for name, value in front.items()}
     tools: Any = written.pop("tools", None)
     if isinstance(tools, dict):

@@ -1,6 +1,6 @@
 """Finds the secrets in a configuration, and registers them for redaction.
 
-It must not store a secret. `redaction` is its neighbour: it removes the registered secrets from texts.
+It must not store a secret. `redaction` is its neighbour: it keeps the registered secrets, and removes them from texts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from jupyter_eca.config.schema import Config, ProviderConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Objects in which the user chooses the names, such as headers. A value in them is a secret only if its name says so.
+# Objects in which the user chooses the names, such as headers. A value in them is a secret if its name says so
+# (`API_KEY`) or if the value looks like a random string. In `variables` only the name counts. `env` has the environment
+# variables of one program, and `variables` those that the client adds to our own environment. There are many of the
+# latter, and names of models and other harmless values can look random too.
 _USER_NAMED_FIELDS = frozenset({"extra_headers", "env", "headers", "variables"})
 
 
 def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each secret in a value. The path begins with `name`: `providers.house.key`."""
+    """Yield the path and the text of each secret in a value. The path begins with `name`, the path of the value itself.
+    For example, a `name` of `providers` gives the path `providers.openai.key`."""
     match value:
         case SecretStr():
             yield name, value.get_secret_value()
@@ -42,13 +46,14 @@ def register_secrets(settings: BaseModel) -> None:
     for path, secret in iter_secrets("", settings):
         parent, _, name = path.rpartition(".")
         if parent.rpartition(".")[2] in _USER_NAMED_FIELDS:
-            # A value that looks like a random string is a secret too, except in `variables`.
+            # `opaque`: a value that looks like a random string is registered too.
             redaction.register_named_secret(name, secret, opaque=not path.startswith("variables."))
         else:
             redaction.register_secret(secret)
     if isinstance(settings, ProviderConfig):
         redaction.register_url_secrets(settings.url or "")
     if isinstance(settings, Config) and settings.store.url is not None:
-        # Only the passwords are registered. The user name and the other parts of the address would be hidden in all
-        # texts.
+        # The whole address is registered already. Its passwords are also registered alone, because an error may contain
+        # them without the rest. The other parts, such as the user name, are not registered alone: then they would be
+        # hidden wherever they occur, in all texts.
         redaction.register_secret(*settings.store.list_passwords())

@@ -5,9 +5,10 @@ A plug is exported as `FRONT`, either by a module in `jupyter_eca/fronts/` or by
 group `jupyter_eca.fronts` names. The name of the front is that of the module or the entry point. This module must not
 know any front: `mount.py` opens the plugs of a Jupyter server, and `apps/process.py` runs one as a program.
 
-The front for ECA is no plug. A plug gets a host that runs already. But an ECA client may name the folders of its host
-when it initializes, so the host is started only then. Each application that serves ECA implements a `Door`, which says
-which host a session uses, and what the session may see and do (`eca/door.py`).
+The front for ECA is no plug, because its client may choose the host: it may name the folders of the host when it
+initializes. A plug in a Jupyter server gets the one host of the server, and a plug that runs as a program starts the
+one host of this program. Instead, each application that serves ECA implements a `Door`, which says which host a session
+uses, and what the session may see and do (`eca/door.py`).
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Front(Protocol):
     a client that approves a tool call or answers a question without the right to do so.
 
     A client that may only read can send requests with GET and HEAD, and no others. If clients of the front read by
-    other methods too, the plug has the attribute `checks_access = True`. Then it gets all requests, and must itself
-    refuse those of such a client that do more than read.
+    other methods too, the plug has the optional attribute `checks_access = True`. Then it gets all requests, and must
+    itself refuse those of such a client that do more than read.
     """
 
     def application(self, host: Host) -> ASGIApp | AbstractAsyncContextManager[ASGIApp]:
@@ -59,7 +60,8 @@ class LinkFront(Protocol[T]):
     def open(self, host: Host, shells: Shells | None) -> AbstractAsyncContextManager[T]:
         """Return a context manager that yields the object which all clients share. The context ends with the server.
 
-        `shells` starts terminals. It is None if the server has no terminals.
+        `shells` starts shells in terminals, for a front whose clients share terminals, such as AHP. It is None if the
+        server has no terminals.
         """
         ...
 
@@ -67,8 +69,8 @@ class LinkFront(Protocol[T]):
         """Serve one client until it leaves.
 
         `shared` returns the object that `open` yielded. It raises ConfigError if there is no host; then the front
-        should send the error to the client. `access` says what the client may do. The front must
-        refuse everything else, with the reason that `access` has.
+        should send the error to the client. `access` says what the client may do. The front must refuse
+        everything else, with the reason that `access` has.
         """
         ...
 

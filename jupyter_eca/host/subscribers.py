@@ -44,7 +44,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ChatReload:
-    """A request to show a chat from its beginning, because it was rolled back, or is a copy of another chat."""
+    """A request to show a chat from its beginning, because the chat was rolled back, or is a copy of another chat. It
+    is a class, so that a front can put it into the same queue as events and notices."""
 
     chat: str
     """The id of the chat."""
@@ -54,7 +55,7 @@ class Subscriber(Protocol):
     """A connected client."""
 
     kernel: Kernel | None
-    """The kernel that the client runs in, if it is a kernel."""
+    """The kernel that the client runs in; None for a client that does not run in a kernel."""
     editor: Editor | None
     """The client's editor, if it has one."""
     notebooks: Notebooks | None
@@ -163,9 +164,9 @@ class Subscribers:
             (client.editor for client in reversed(self.list_subscribed(chat)) if client.editor is not None), None
         )
 
-    def find_user(self, chat: str) -> User | None:
-        """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it. None if
-        there is no such client."""
+    def find_browser_client(self, chat: str) -> User | None:
+        """Return the newest client of a chat whose user can open a page in a browser, as a sign-in needs it. Such a
+        client implements `User`. None if there is no such client."""
         return next((client for client in reversed(self.list_subscribed(chat)) if isinstance(client, User)), None)
 
     def list_notebooks(self, chat: str) -> list[Notebooks]:

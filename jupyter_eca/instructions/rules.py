@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config import folders
-from jupyter_eca.config.front_matter import split_front_matter
+from jupyter_eca.config.front_matter import parse_front_matter
 from jupyter_eca.config.provider_schema import check_pattern
 from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.engine.model.texts import Section
@@ -170,7 +170,7 @@ def _parse(path: Path, name: str, root: Path | None, within: tuple[Path, ...] | 
 
     Raises: ValueError with the mistake as its message.
     """
-    front, text = split_front_matter(text_files.read_text(path, within))
+    front, text = parse_front_matter(text_files.read_text(path, within))
     rule = InstructionRule(
         str(path),
         name,

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 # Bytes of a file. The lists of a large server have some 100 kB; a server that offers more is not kept.
 _MAX_BYTES: Final = 2_000_000
 
-# Files that were not read or written for so long are deleted.
+# Files that were not read or written for this time, which is 90 days, are deleted.
 _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
 
 
@@ -52,7 +52,7 @@ class KnownLists:
 
         from jupyter_eca.mcp_client.connection import ServerLists
 
-        file = self._find_file(name, settings)
+        file = self._get_path(name, settings)
         try:
             if file.stat().st_size > _MAX_BYTES:
                 return None
@@ -82,7 +82,7 @@ class KnownLists:
             try:
                 with os.fdopen(descriptor, "wb") as opened:
                     opened.write(data)
-                Path(new).replace(self._find_file(name, settings))
+                Path(new).replace(self._get_path(name, settings))
             except OSError:
                 Path(new).unlink(missing_ok=True)
                 raise
@@ -97,7 +97,7 @@ class KnownLists:
                 if file.stat().st_mtime < oldest:
                     file.unlink(missing_ok=True)
 
-    def _find_file(self, name: str, settings: McpServerConfig) -> Path:
+    def _get_path(self, name: str, settings: McpServerConfig) -> Path:
         """Return the path of the file for a server with these settings."""
         # The values of variables and headers are left out: they may be secrets, and a short secret can be guessed from
         # its digest.

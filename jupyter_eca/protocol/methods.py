@@ -86,6 +86,7 @@ METHODS: Final = _index_by_name(
     Method("chat/promptSteer", CLIENT, chat.ChatPromptSteerParams),
     Method("chat/promptSteerRemove", CLIENT, chat.ChatPromptSteerRemoveParams),
     Method("chat/toolCallApprove", CLIENT, chat.ChatToolCallApproveParams),
+    # Asks what a waiting tool call would change without the parts that the user leaves out.
     Method("chat/remainingChange", CLIENT, chat.ChatRemainingChangeParams, chat.ChatRemainingChangeResult),
     Method("chat/toolCallReject", CLIENT, chat.ChatToolCallRejectParams),
     Method("chat/toolCallBackground", CLIENT, chat.ChatToolCallBackgroundParams, Done),
@@ -131,8 +132,10 @@ METHODS: Final = _index_by_name(
     Method("completion/inline", CLIENT, cursor_help.CompletionInlineParams, cursor_help.CompletionInlineResult),
     Method("tool/serverUpdated", SERVER, mcp.ToolServerUpdatedParams),
     Method("tool/serverRemoved", SERVER, mcp.ToolServerRemovedParams),
+    # The client offers tools of its own to the model, such as Python functions in a notebook. `tool/call` runs one.
     Method("tool/lend", CLIENT, tool.ToolLendParams, Done),
     Method("tool/call", SERVER, tool.ToolCallParams, tool.ToolCallResult),
+    # Switches a tool on or off.
     Method("tool/switch", CLIENT, tool.ToolSwitchParams, Done),
     Method("agents/list", CLIENT, Empty, own_files.AgentsListResult),
     Method("agents/write", CLIENT, own_files.AgentsWriteParams, own_files.WrittenFile),

@@ -84,7 +84,7 @@ class CommLink(Inbox):
                 self._last_piece_at, self._has_pieces = asyncio.get_running_loop().time(), False
             self._write({"messages": batch})
 
-    async def close(self, reason: str = "") -> None:  # noqa: ARG002  # a comm has no place for it
+    async def close(self, reason: str = "") -> None:  # noqa: ARG002  # a comm has no place for a reason
         """Send what still waits, and close the comm."""
         if not self.closed:
             if self._next_flush is not None:

@@ -24,7 +24,7 @@ class MemoryLink(Inbox):
         if not self.other.closed:
             self.other.push(message)
 
-    async def close(self, reason: str = "") -> None:  # noqa: ARG002  # it cannot be told
+    async def close(self, reason: str = "") -> None:  # noqa: ARG002  # no message tells the other end
         """Close both ends."""
         self.end()
         self.other.end()

@@ -1,8 +1,10 @@
 """Owns the limit of what may wait to be sent to one client. It is the same for all fronts.
 
-The host never waits for a client (`host/subscribers.py`), so everything that a client does not read stays in memory. A
-client that has stopped reading is disconnected at the limit. It loses nothing, because the store has all events: when
-it connects again, it is shown them.
+The host never waits for a client (`host/subscribers.py`), so everything that a client does not read stays in memory.
+There are two steps. When the limit is reached (`should_join`), the front joins neighbouring pieces of text in its queue
+into one. An answer comes in many such pieces. If too much waits even then (`must_disconnect`), the client has stopped
+reading, and is disconnected. It loses nothing, because the store has all events: when it connects again, it is shown
+them.
 
 It must not know what waits: each front has its own queue, and passes the function that returns the data of an item.
 """
@@ -18,17 +20,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")  # an item that waits
 
-# So many items may wait. A long chat has about as many after pieces of texts were joined.
+# So many items may wait. A long chat has about as many after the pieces of text were joined.
 MAX_ITEMS: Final = 20_000
 
-# So many characters may wait, in all texts of the items together. Few items can have many of them: pictures, and
+# So many characters may wait, in all texts of the items together. Few items can have many characters: pictures, and
 # outputs of tools. The longest message of all is a file of 32 MiB in base64.
 MAX_CHARACTERS: Final = 64 * 1024 * 1024
 
 # The texts are not counted while so few items wait. So a client that reads everything at once costs nothing.
 FEW_ITEMS: Final = 16
 
-# Why the link of a client was closed. A WebSocket can carry 123 bytes.
+# Why the link of a client was closed. A WebSocket can carry 123 bytes as the reason of a close.
 NOT_READING: Final = "This client has stopped reading, so it was disconnected. Nothing is lost: connect again."
 
 
@@ -41,27 +43,30 @@ class SendLimit(Generic[T]):
         self.reset()
 
     def reset(self) -> None:
-        """Count from zero, because all items were taken out of the queue."""
+        """Count from zero. Called when the front has taken items out of the queue. It always takes all of them."""
         self._counted = 0  # how many of the items are counted
         self._characters = 0
-        self._items_to_join = MAX_ITEMS
-        self._characters_to_join = MAX_CHARACTERS
+        # Above these numbers of items and characters, the front joins pieces of text. They are raised after each
+        # joining.
+        self._join_above_items = MAX_ITEMS
+        self._join_above_characters = MAX_CHARACTERS
 
-    def is_reached(self, items: Sequence[T]) -> bool:
-        """Return whether so much waits that pieces of texts should be joined. Called when items were added at the
+    def should_join(self, items: Sequence[T]) -> bool:
+        """Return whether so much waits that the front should join pieces of text. Called when items were added at the
         end."""
         if len(items) <= FEW_ITEMS:
             return False
         self._characters += self._count(items[self._counted :])
         self._counted = len(items)
-        return self._counted > self._items_to_join or self._characters > self._characters_to_join
+        return self._counted > self._join_above_items or self._characters > self._join_above_characters
 
-    def is_exceeded(self, items: Sequence[T]) -> bool:
-        """Return whether too much waits, although pieces of texts were joined. Then the client must be disconnected."""
+    def must_disconnect(self, items: Sequence[T]) -> bool:
+        """Return whether too much waits even after the front has joined pieces of text. Then the front must disconnect
+        the client. Called after each joining."""
         self._counted, self._characters = len(items), self._count(items)
-        # To join the items takes a moment, so it is not done again for each new item.
-        self._items_to_join = self._counted + MAX_ITEMS // 10
-        self._characters_to_join = self._characters + MAX_CHARACTERS // 10
+        # Joining takes a moment, so the front does not join again before a tenth of the limit is added.
+        self._join_above_items = self._counted + MAX_ITEMS // 10
+        self._join_above_characters = self._characters + MAX_CHARACTERS // 10
         return self._counted > MAX_ITEMS or self._characters > MAX_CHARACTERS
 
     def _count(self, items: Iterable[T]) -> int:

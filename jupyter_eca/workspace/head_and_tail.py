@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import ToolResult
 
 # Characters that one result may add to a model's context: about 5,600 tokens, which stay there for the rest of the
-# chat. The whole result is kept, and can be searched.
+# chat. Except in `truncate_result`, the whole result is kept, and can be searched.
 MAX_RESULT_CHARS = 20_000
 
 
@@ -28,8 +28,8 @@ def truncate_result(result: ToolResult) -> ToolResult:
 
 def split_head_and_tail(text: str, size: int, lines: int | None = None) -> tuple[str, str]:
     """Return the head and the tail of a text that is too long. Together they have at most `size` characters and, unless
-    `lines` is None, at most `lines` lines. Each has at least one line. The tail gets as much as the head, because
-    errors are usually at the end."""
+    `lines` is None, at most `lines` lines. Each has at least one line, also if `lines` is 1. The tail gets as much as
+    the head, because errors are usually at the end."""
     head, tail = text[: size // 2], text[-(size // 2) :]
     if lines is not None:
         head = "".join(head.splitlines(keepends=True)[: max(lines // 2, 1)])

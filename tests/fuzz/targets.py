@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.config import jsonc
-from jupyter_eca.config.front_matter import decode_text, parse_agent, split_lenient_front_matter
+from jupyter_eca.config.front_matter import decode_text, parse_agent, parse_lenient_front_matter
 from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.layers import read_config
 from jupyter_eca.config.policy.sources import VARIABLE, read_policies
@@ -216,7 +216,7 @@ async def read_policy(data: bytes) -> None:
 
 
 async def read_front_matter(data: bytes) -> None:
-    for parse in (parse_agent, split_lenient_front_matter):
+    for parse in (parse_agent, parse_lenient_front_matter):
         with suppress(ValueError):
             parse(decode_text(data))
 

@@ -5,9 +5,10 @@ call of the tool that does only this (`notebook_edit_cell`). So a rule or an app
 part. `policy` decides about each part, and the strictest decision counts.
 
 It must not decide: `policy` does. The changes are found in the arguments as the model wrote them. If the arguments do
-not say them, they are found in the details, which are what the user sees of the call. The run is different: if there
-are details, they say exactly which cells run, and the argument `run` is not read. If neither says what the call does,
-or if a change has an unknown name, the call counts as one that has all parts of its tool.
+not say them, for example because a call has only the id of a preview, they are found in the details, which are what the
+user sees of the call. The run is different: if there are details, they say exactly which cells run, and the argument
+`run` is not read. If neither says what the call does, or if a change has an unknown name, the call counts as one that
+has all parts of its tool.
 """
 
 from __future__ import annotations
@@ -61,20 +62,20 @@ def list_parts(
             found.append((RUN, {"cells": [name for cell in details.runs for name in (cell.id, str(cell.number))]}))
     elif _may_run(arguments.get(RUN)):
         found.append((RUN, {}))
-    # A change with an unknown name may do anything.
+    # A call that says nothing, or has a change with an unknown name, may do anything.
     if not found or any(kind not in tool.parts for kind, _ in found):
         found += [(kind, {}) for kind in tool.parts]
     return tuple(CallPart(kind, tool.parts.get(kind), {**common, **own}) for kind, own in found)
 
 
 def _list_changes(value: Any, details: ToolCallDetails | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the arguments of each change. `value` is the argument with the list of changes. If it is
-    empty, the changes are found in the details."""
+    """Yield the name and the arguments of each change. `value` is the argument with the list of changes. A model
+    may write a single change without a list. If the argument is empty, the changes are found in the details."""
     if not value and isinstance(details, FileChangeDetails):
         yield from (_describe_change(change) for change in details.cells or ())
     for item in cast("list[Any]", value) if isinstance(value, list) else [value] if value else []:
         change = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-        yield str(change.get(KIND, "")), {name: own for name, own in change.items() if name != KIND}
+        yield str(change.get(KIND, "")), {name: argument for name, argument in change.items() if name != KIND}
 
 
 def _describe_change(change: CellChange) -> tuple[str, Mapping[str, Any]]:

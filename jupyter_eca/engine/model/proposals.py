@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import FileChangeDetails
 if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
 
-CELL_TOOL: Final = "notebook_change"
+NOTEBOOK_CHANGE_TOOL: Final = "notebook_change"
 """The tool that makes the changes of cells that a proposal has shown."""
 
 
@@ -31,5 +31,5 @@ def describe_proposal(call: str, name: str, details: ToolCallDetails | None) -> 
     and `name` that of its tool."""
     if not isinstance(details, FileChangeDetails):
         return ""
-    again = PROPOSED_CELLS.format(id=make_preview_id(call)) if name == CELL_TOOL else ""
+    again = PROPOSED_CELLS.format(id=make_preview_id(call)) if name == NOTEBOOK_CHANGE_TOOL else ""
     return PROPOSED.format(again=again, diff=details.diff)

@@ -17,7 +17,8 @@ from typing import Final
 from jupyter_eca.errors import FailureKind
 
 # The maximum number of repetitions: in general, and for two kinds of failures. These are ECA's numbers, except the one
-# for failures of the network. That one is lower, because a host name that is not found is usually mistyped.
+# for failures of the network. That one is lower, because a host name that is not found is usually mistyped. `PREMATURE`
+# is an answer whose connection ended too early.
 MAX_RETRIES: Final = 10
 MAX_RETRIES_BY_KIND: Final = {FailureKind.PREMATURE: 3, FailureKind.NETWORK: 5}
 MAX_WAIT_SECONDS: Final = 60.0
@@ -25,7 +26,8 @@ MAX_WAIT_SECONDS: Final = 60.0
 # The wait before the first repetition. It doubles with each further one.
 FIRST_WAIT_SECONDS = 1.0
 
-# The user sees every second of the last ten, and before that every fifth. Each one is an event that is stored.
+# The user sees every second of the last ten, and before that every fifth. Each of these is an event that is stored, so
+# there are not more of them.
 _COARSE_SECONDS = 10.0
 _COARSE_STEP_SECONDS = 5.0
 
@@ -43,9 +45,11 @@ class Failure:
     jitter: float = 0.0
     """A random number between 0 and 1."""
     limit: int = MAX_RETRIES
-    """The maximum number of repetitions."""
+    """The maximum number of repetitions that the settings of the provider allow. For some kinds the limit is lower:
+    `MAX_RETRIES_BY_KIND`."""
     max_wait: float = MAX_WAIT_SECONDS
-    """The longest wait in seconds. If the server asks for a longer one, the request is not repeated."""
+    """The longest wait in seconds, from the settings of the provider. If the server asks for a longer one, the request
+    is not repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ class Retry:
     attempt: int
     """The number of the repetition, from 1."""
     limit: int
-    """The maximum number of repetitions."""
+    """The maximum number of repetitions for this failure: the lower one of `Failure.limit` and the limit of its
+    kind."""
     seconds_left: float
     """The seconds until the repetition."""
     failure: Failure
@@ -64,16 +69,18 @@ class Retry:
     @property
     def next_wait_seconds(self) -> float:
         """The seconds until the next change: either the user must see a smaller number of seconds, or the request is
-        repeated. The whole wait consists of several such waits."""
+        repeated. The whole wait consists of several such waits: for 23.4 seconds, first 3.4, then 5 and 5, and then 1
+        for each of the last ten."""
         if self.seconds_left > _COARSE_SECONDS:
             return self.seconds_left - _COARSE_STEP_SECONDS * (ceil(self.seconds_left / _COARSE_STEP_SECONDS) - 1)
         return self.seconds_left - max(ceil(self.seconds_left) - 1, 0)
 
 
 def plan_retry(failure: Failure | None, last: Retry | None) -> Retry | None:
-    """Return the repetition to make after a failure; None when the request must not be repeated.
+    """Return the repetition to make after a failed request; None when the request must not be repeated.
 
-    `last` is the repetition that has just failed; None when the first request has failed.
+    `failure` is None for an error that may never be repeated. `last` is the repetition that has just failed; None when
+    the first request has failed.
     """
     if failure is None:
         return None

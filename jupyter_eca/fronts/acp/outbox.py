@@ -45,9 +45,9 @@ class Outbox:
         if self._waiting and _is_replaced(self._waiting[-1], item):
             self._waiting.pop()
         self._waiting.append(item)
-        if self._limit.is_reached(self._waiting):
+        if self._limit.should_join(self._waiting):
             self._waiting = _join(self._waiting)
-            if self._limit.is_exceeded(self._waiting):
+            if self._limit.must_disconnect(self._waiting):
                 self._waiting.clear()
                 self.is_full.set()
         self._wake.set()

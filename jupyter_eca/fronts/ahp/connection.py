@@ -156,9 +156,9 @@ class AhpConnection:
         if self._abort.is_set():
             return
         self._outgoing.append(message)
-        if self._send_limit.is_reached(self._outgoing):
+        if self._send_limit.should_join(self._outgoing):
             self._outgoing = list(_join_pieces(self._outgoing))
-            if self._send_limit.is_exceeded(self._outgoing):
+            if self._send_limit.must_disconnect(self._outgoing):
                 self._outgoing.clear()
                 self._close_reason = NOT_READING
                 self._abort.set()

@@ -244,12 +244,12 @@ class EcaSession:
         """If too much waits for the client, join pieces of text. If there is still too much, end the session."""
         if self._close_reason:
             self._waiting_items.clear()  # the session ends, and nothing is sent any more
-        elif self._send_limit.is_reached(self._waiting_items):
+        elif self._send_limit.should_join(self._waiting_items):
             # Do not join events during a replay: then a joined event could be partly in the replay, and that part would
             # be sent twice.
             if not self._replaying:
                 self._waiting_items = join_events(item for item in self._waiting_items if not self._is_shown(item))
-            if self._send_limit.is_exceeded(self._waiting_items):
+            if self._send_limit.must_disconnect(self._waiting_items):
                 self._waiting_items.clear()
                 self._close_reason = NOT_READING
                 self.ended.set()

@@ -1,6 +1,7 @@
 """Owns what our MCP server (Model Context Protocol) offers to one outside agent, which is another program that answers
 in our chats, such as Codex. The agent gets our tools for notebooks and kernels, and nothing else, because it has tools
-of its own for files and commands. An offer is a tool in the form in which an MCP client sees and calls it.
+of its own for files and commands. An offer is a tool in the form in which an MCP client sees and calls it. A native
+tool is a tool of this package, unlike the tools of other MCP servers.
 
 The tools work in the chat and the notebook of the agent's session. Each call becomes a tool call of the chat. This
 module must not know the address or the token of the MCP server: `agent_endpoint.py` does.
@@ -52,11 +53,13 @@ class AgentBackend:
         return Offers(tuple(offer for offer in self._native_offers.list_available() if offer.name.startswith(_OFFERED)))
 
     async def call(self, offer: Offer, call: OfferCall[Any], arguments: dict[str, Any]) -> OfferResult:
-        """Answer a call of the agent. The offer of a native tool passes the call to `run_tool`. Raises: ToolError."""
+        """Answer a call of the agent. `call` has the client that calls and this backend, so the offer of a native tool
+        can call `run_tool`. Raises: ToolError."""
         return await offer.run(call, arguments)
 
     async def run_tool(self, tool: Tool, caller: Caller, arguments: dict[str, Any]) -> ToolAnswer:
-        """Run the tool of an offer as a call of the agent's chat. The offer calls this.
+        """Run the native tool of an offer as a call of the agent's chat. The offer calls this. `caller` says which MCP
+        client has called the tool.
 
         Raises: RefusedCall (a ToolError) when the tool did not run, or failed.
         """

@@ -46,7 +46,9 @@ async def login(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Sign in to a provider. Raises: EcaError, whose message says what is wrong."""
     if len(call.arguments) > 1:
         return CommandAnswer(NO_KEYS_HERE)
-    steps = _yield_questions(place.host.logins, place.chat, call.text, place.host.subscribers.find_user(place.chat))
+    steps = _yield_questions(
+        place.host.logins, place.chat, call.text, place.host.subscribers.find_browser_client(place.chat)
+    )
     if questions := place.host.tool_contexts.build(place.chat, place.kernel).questions:
         return CommandAnswer(await ask_all(steps, questions))
     # Without a user, as in a notebook that runs by itself, the next message would be taken for the key.

@@ -58,8 +58,9 @@ class Budgets:
         expected = self._ledger.estimate_usage(bill, request)
         price = (await self._catalog.quote(bill.model, expected)).cost
         policy = self._current.resolved.config.policy
-        # First the budgets of the policy, with the policy's own limit: the user may have set a lower one, and may raise
-        # only that.
+        # First the budgets of the policy, with the policy's own limit. The user may have set a lower limit, and may
+        # raise that one, but not beyond the limit of the policy. `reason` is the administrator's sentence about the
+        # limit.
         for budget in await self._list_budgets(bill):
             if (limit_and_reason := policy.find_budget(budget.scope)) is None:
                 continue
@@ -71,7 +72,7 @@ class Budgets:
         while excess := find_excess(await self._list_budgets(bill), price):
             answer = await self._ask(bill, excess)
             if answer == GO_ON:
-                return
+                return  # only this request is sent, and the budget stays as it is
             if answer != format_increase(excess):
                 raise OverBudget(excess.refusal)
             self._raise_budget(bill, excess)
@@ -107,7 +108,7 @@ class Budgets:
         return (await ChatQuestions(self._subscribers, bill.chat).ask(params)).answer
 
     def _raise_budget(self, bill: Bill, excess: BudgetExcess) -> None:
-        """Note that the user has raised an exceeded budget by `excess.increase`."""
+        """Record that the user has raised an exceeded budget by `excess.increase`."""
         key = (bill.chat, excess.budget.scope, _get_midnight())
         self._increases[key] = self._increases.get(key, 0.0) + excess.increase
 

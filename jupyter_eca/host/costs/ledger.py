@@ -37,7 +37,7 @@ _SUFFIX = ".ipynb"
 # differs by more is probably wrong.
 _MIN_SCALE, _MAX_SCALE = 0.5, 3.0
 
-# The milliseconds for which every vendor keeps a request in its cache, at least.
+# Every vendor keeps a request in its cache for at least so many milliseconds: 5 minutes.
 _CACHE_MS = 5 * 60 * 1000
 
 
@@ -57,7 +57,7 @@ class Bill:
     """Whether the user of the chat may be asked before a budget is exceeded."""
     is_conversation: bool = True
     """Whether the request sends the conversation of the chat. Only such a request corrects the next estimate of the
-    chat (`Ledger.count`). The request for a title, for example, does not."""
+    chat (`Ledger.record_request`). The request for a title, for example, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +126,19 @@ class Ledger:
         cached = last.counted if is_cached else 0
         return UsageDelta(tokens - cached, 0, cache_read_tokens=cached)
 
-    def count(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
+    def record_request(self, bill: Bill, request: ModelRequest, usage: UsageDelta) -> None:
         """Record the cost of a request, and remember how wrong its estimate was, so that the next estimate of the chat
         is corrected."""
         tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        self.record(bill, usage)
+        self.record_cost(bill, usage)
         if bill.chat and bill.is_conversation:
             cached = bool(usage.cache_read_tokens or usage.cache_write_tokens)
             estimated = break_down(request).used_tokens
             self._last[bill.chat] = _LastRequest(_now(), bill.model, estimated, tokens_in, cached)
 
-    def record(self, bill: Bill, usage: UsageDelta) -> None:
-        """Record only the cost of a request. Unlike `count`, this does not correct the next estimate of the chat."""
+    def record_cost(self, bill: Bill, usage: UsageDelta) -> None:
+        """Record only the cost of a request. Unlike `record_request`, this does not correct the next estimate of the
+        chat."""
         cached = usage.cache_read_tokens
         tokens_in = usage.input_tokens + cached + usage.cache_write_tokens
         payer = bill.chat, bill.turn, bill.notebook, bill.model

@@ -71,7 +71,7 @@ class ModelCaller:
                             chosen.key_outcomes.note_answer(chosen.settings)
                     if isinstance(delta, UsageDelta):
                         usage = delta = chosen.apply_rates(delta)  # with the user's own rates, if there are any
-                        self._ledger.count(bill, request, delta)
+                        self._ledger.record_request(bill, request, delta)
                     yield delta
             outcome = "completed"
         except ProviderError as error:
@@ -83,4 +83,4 @@ class ModelCaller:
                 watch(EndedRequest(bill, chosen, outcome, began_at, usage))
             # An answer that was broken off costs money too, but the vendor has not said how much.
             if has_begun and usage is None and not chosen.free:
-                self._ledger.record(bill, UsageDelta(break_down(request).used_tokens, 0))
+                self._ledger.record_cost(bill, UsageDelta(break_down(request).used_tokens, 0))

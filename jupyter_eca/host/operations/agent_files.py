@@ -68,7 +68,7 @@ def write_agent(resolved: ResolvedConfig, sources: ConfigSources, params: wire.A
         path = _find_file(sources, files, params.old)
         _check_policy(resolved, _read_name(path))
         text, _ = markdown_files.read_file(path, sources.folders)
-        front, _ = front_matter.split_front_matter(text)
+        front, _ = front_matter.parse_front_matter(text)
         if "defaultModel" in front:  # the same key in the spelling of the configuration
             values["defaultModel"] = values.pop("model")
         if values["mode"] == AgentMode.PRIMARY and "mode" not in front:

@@ -101,7 +101,8 @@ class Estimates:
         return await self._add_price(prompt, request, tokens)
 
     async def estimate_exactly(self, prompt: Prompt, kernel: Kernel | None = None) -> Estimate:
-        """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks."""
+        """Return the exact request of a prompt, with its estimate. `kernel` is that of the cell which asks. A
+        command that is answered without the model, such as `/help`, is treated like any other text."""
         # For a message that is a command for the model, such as `/init`: the message that the command puts in its
         # place. It is only known after the command has run.
         model_message = ""
@@ -110,6 +111,7 @@ class Estimates:
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
         live = await self._chats.load(prompt.chat)
         found = await self._prompt_contexts.read_for_draft(live, prompt, model_message or prompt.message)
+        # `as_model_input` returns the text, the images and the documents of the contexts.
         return await self._add_price(
             prompt, await self._turns.draft_prompt(prompt, kernel, *as_model_input(found, model_message))
         )
@@ -117,7 +119,8 @@ class Estimates:
     async def _add_price(self, prompt: Prompt, request: ModelRequest, more_tokens: int = 0) -> Estimate:
         """Return the estimate of a request. `more_tokens` are the tokens of contexts that are not in `request`. They
         are added to its own tokens before the price is computed."""
-        # Nothing is charged: the bill only names the model and the chat, whose last request corrects the estimate.
+        # Nothing is charged: the bill only names the model and the chat. The ledger knows the estimate and the true
+        # count of the chat's last request, and corrects this estimate by them.
         expected = self._ledger.estimate_usage(Bill(request.model, prompt.chat), request)
         expected = replace(expected, input_tokens=expected.input_tokens + more_tokens)
         return Estimate(request.model, await self._catalog.quote(request.model, expected), request)
@@ -128,7 +131,7 @@ class Estimates:
         known = self._sizes.get(key)
         if known is not None and now - known[0] < _MAX_AGE_SECONDS:
             return known[1]
-        # No cell asks (None) while the user types.
+        # None stands for the kernel of the cell that asks: no cell asks while the user types.
         text, _, _ = as_model_input(await read_materials(self._contexts.build_surroundings(chat, None), [context]))
         tokens = math.ceil(len(text) / CHARS_PER_TOKEN)
         self._sizes.pop(key, None)

@@ -73,6 +73,7 @@ class FolderTrust:
         if (trusted := self._trusted) is None:
             return ()
         try:
+            # `remove` returns whether the folder was trusted.
             found = await asyncio.to_thread(lambda: tuple(filter(trusted.remove, folders)))
         except OSError as error:
             raise LocalError(_NOT_STORED.format(reason=error.strerror)) from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.editing import WRITING
 from jupyter_eca.config.folders import find_allowed_folders, is_inside
-from jupyter_eca.config.front_matter import decode_text, find_front_matter, split_front_matter
+from jupyter_eca.config.front_matter import decode_text, parse_front_matter, split_into_parts
 from jupyter_eca.config.mcp_servers import replace_text
 from jupyter_eca.errors import ConfigError
 
@@ -124,8 +124,8 @@ def change_text(text: str, values: Mapping[str, Any], body: str) -> str:
 
     Raises: ValueError when the front matter is written in a way in which nothing can be replaced.
     """
-    old_values, old_body = split_front_matter(text)
-    before, front, between, below = find_front_matter(text)
+    old_values, old_body = parse_front_matter(text)
+    before, front, between, below = split_into_parts(text)
     for key, value in values.items():
         if old_values.get(key) != value:
             front = _change_key(front, key, value)
@@ -133,7 +133,7 @@ def change_text(text: str, values: Mapping[str, Any], body: str) -> str:
     # `chr(10)` is a line break: Python 3.11 allows no backslash in the braces of an f-string.
     changed = f"{before}{front}{between}{below if body == old_body else f'{chr(10)}{body}{chr(10)}'}"
     expected = {key: value for key, value in {**old_values, **values}.items() if value is not None}
-    if split_front_matter(changed) != (expected, body):
+    if parse_front_matter(changed) != (expected, body):
         raise ValueError(_NOT_KEPT)
     return changed
 

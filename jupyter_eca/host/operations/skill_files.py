@@ -127,6 +127,6 @@ def _describe_file(sources: ConfigSources, files: ConfigFiles, found: FoundFile)
         return entry.model_copy(update={"error": entry.error or reason})
     entry = entry.model_copy(update={"digest": None if shipped else digest})
     with suppress(ValueError):  # `error` says this already
-        front, body = front_matter.split_lenient_front_matter(text.replace("\r\n", "\n"))
+        front, body = front_matter.parse_lenient_front_matter(text.replace("\r\n", "\n"))
         entry = entry.model_copy(update={"description": str(front.get("description") or ""), "body": body})
     return entry

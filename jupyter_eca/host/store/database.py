@@ -21,8 +21,8 @@ class Database(Protocol):
     """The database of one store. All methods block, and run on the thread of the store."""
 
     errors: tuple[type[Exception], ...]
-    """The types of the exceptions that the program of the database raises, such as `sqlite3.Error`, and of those that
-    the methods here raise in their place."""
+    """The types of exceptions that this object and its connection raise when the database fails: those of its driver,
+    such as `sqlite3.Error`, and our own ones that the methods here raise instead."""
 
     @property
     def name(self) -> str:
@@ -56,7 +56,8 @@ class Database(Protocol):
         ...
 
     def open(self) -> None:
-        """Open the database. Raises: ConfigError when it cannot be used and nothing can take its place."""
+        """Open the database. Raises: ConfigError when it cannot be used, and no temporary database can replace
+        it."""
         ...
 
     def close(self) -> None:
@@ -64,7 +65,7 @@ class Database(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """End the operation that runs now with an error. It is called from another thread."""
+        """Stop the operation that is running, which then raises an error. Called from another thread."""
         ...
 
     def renew(self) -> None:
@@ -72,11 +73,12 @@ class Database(Protocol):
         ...
 
     def was_committed(self, transaction: str) -> bool:
-        """Return whether the transaction with this id was committed. Called after an `UnknownCommit`, the error of a
-        commit of which it is not known whether it has worked. Raises: one of `errors`."""
+        """Return whether the transaction with this id was committed. Called after an `UnknownCommit`: that
+        error is raised when the connection was lost during a commit, so we do not know whether the commit has worked.
+        Raises: one of `errors`."""
         ...
 
-    def is_damaged(self, error: Exception) -> bool:
+    def is_caused_by_damage(self, error: Exception) -> bool:
         """Return whether `error` was raised because the database is damaged. Some errors have other causes too: then
         the whole database is read to find out."""
         ...
@@ -107,8 +109,8 @@ class Database(Protocol):
 def make_database(path: Path, workspace: str, settings: StoreConfig | None = None) -> Database:
     """Return the database of a store, which is not open yet: a file of SQLite, unless the settings name another one.
 
-    `workspace` is the folder of this store. A repair of a damaged file assigns to it the chats of which the file does
-    not say any more to which folder they belong.
+    `workspace` is the folder of this store. When a damaged file of SQLite is repaired, the folder of some chats may be
+    lost. Those chats are assigned to this folder. PostgreSQL does not need the folder, because we never repair it.
     """
     if settings is None or settings.url is None:
         return SqliteFile(path, workspace)

@@ -14,7 +14,7 @@ from jupyter_eca.host.store.connection import transaction
 if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import DatabaseConnection
 
-_INSERT: Final = (
+_UPSERT: Final = (
     "INSERT INTO notebook_rules (workspace, notebook, rules) VALUES (?, ?, ?)"
     " ON CONFLICT (workspace, notebook) DO UPDATE SET rules = excluded.rules"
 )
@@ -37,7 +37,7 @@ class StoredNotebookRules:
         """Replace the rules of a notebook. An empty text removes them."""
         with transaction(self._db):
             if rules:
-                self._db.execute(_INSERT, (self._workspace, notebook, rules))
+                self._db.execute(_UPSERT, (self._workspace, notebook, rules))
             else:
                 key = self._workspace, notebook
                 self._db.execute("DELETE FROM notebook_rules WHERE workspace = ? AND notebook = ?", key)
@@ -46,10 +46,10 @@ class StoredNotebookRules:
         """Let a notebook, or all notebooks of a folder, keep their rules under a new path. The rules that a notebook at
         the new path had before are forgotten."""
         with transaction(self._db):
-            moved = {path: rules for path, rules in self.list().items() if _is_below(path, old_path)}
+            moved = {path: rules for path, rules in self.list().items() if _is_or_is_below(path, old_path)}
             self.forget(old_path)
             for path, rules in moved.items():
-                self._db.execute(_INSERT, (self._workspace, new_path + path.removeprefix(old_path), rules))
+                self._db.execute(_UPSERT, (self._workspace, new_path + path.removeprefix(old_path), rules))
 
     def forget(self, path: str) -> None:
         """Forget the rules of a notebook, or of all notebooks in a folder."""
@@ -59,6 +59,6 @@ class StoredNotebookRules:
         )
 
 
-def _is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or of something in it."""
+def _is_or_is_below(path: str, folder: str) -> bool:
+    """Return whether a path is `folder` itself, or the path of something in it."""
     return path == folder or path.startswith(f"{folder}/")

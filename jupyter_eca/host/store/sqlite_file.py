@@ -73,7 +73,7 @@ class SqliteFile:
         self._opened.close()
 
     def interrupt(self) -> None:
-        """End the statement that runs on another thread with an error."""
+        """Stop the statement that is running on another thread. It then raises an error."""
         self.db.interrupt()
 
     def renew(self) -> None:
@@ -86,7 +86,7 @@ class SqliteFile:
         """Return False. It is never called, because SQLite always says whether a commit has worked."""
         return False
 
-    def is_damaged(self, error: Exception) -> bool:
+    def is_caused_by_damage(self, error: Exception) -> bool:
         """Return whether an error means that the file is damaged. If the error does not say it, the whole file is
         read."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # a text that is no UTF-8 has no code

@@ -337,7 +337,7 @@ class Store:
             return await self._run(partial(self._run_with_tables, work))
         except self._database.errors as error:
             tables = self._tables
-            if not await self._run(partial(self._database.is_damaged, error)):
+            if not await self._run(partial(self._database.is_caused_by_damage, error)):
                 raise
             # Another reader may have found the damage at the same moment, and the file is repaired already.
             if tables is self._tables and not await self._repair():

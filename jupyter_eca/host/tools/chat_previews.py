@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.engine.model.proposals import CELL_TOOL, make_preview_id
+from jupyter_eca.engine.model.proposals import NOTEBOOK_CHANGE_TOOL, make_preview_id
 from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
@@ -51,7 +51,7 @@ def _is_preview(content: ToolCallContent) -> bool:
     """Return whether a content is the last one of a call that has only shown a change of cells."""
     match content:
         case ToolCallRejectedContent(reason=RejectReason.PLAN):
-            return content.name == CELL_TOOL
+            return content.name == NOTEBOOK_CHANGE_TOOL
         case ToolCalledContent(error=False):
             return content.name == preview_notebook_change.spec.name
         case _:

@@ -28,15 +28,16 @@ async def preview_call(context: ToolContext, tool: Tool, arguments: dict[str, An
     """Return what a call would change; None if its tool has no preview, if the preview has nothing to show, or if it
     fails because of a bug.
 
-    Raises: ToolError when the call would fail as things are now. The caller decides whether the call must fail, or may
-    still work after another call of the same reply has changed something. StaleSourceError, a kind of ToolError, when
-    the call must fail in any case: the model does not know the text that it wants to replace, or the preview has taken
-    too long.
+    Raises: ToolError when the call would fail with the files and notebooks as they are now. The caller decides whether
+    the call must fail, or may still work after another call of the same reply has changed something. StaleSourceError,
+    a kind of ToolError, when the call must fail in any case: the model does not know the text that it wants to replace,
+    or the preview has taken too long.
     """
     if tool.preview is None:
         return None
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
+            # A preview may read files, so the rules about paths are checked first.
             await path_rules.check_call(context, tool, arguments)
             return await tool.preview(context, arguments)
     except ToolError:

@@ -38,8 +38,8 @@ _log = logging.getLogger(__name__)
 TITLE_TASK: Final = "title"
 """The name of the task that requests the title of a chat."""
 
-# The seconds that a model has for a title. A title that comes later is of no use: until then the chat is listed under
-# its first message, by which the user knows it by now.
+# The seconds that a model has for a title. Until the title comes, the chat is listed under its first message. After
+# this time the user knows the chat by that message, so a new title is of no use.
 _TIMEOUT_SECONDS: Final = 60.0
 
 
@@ -55,7 +55,8 @@ class ChatTitles:
     def start(self, chat: LiveChat, effect: MakeTitle) -> None:
         """Start the task that requests the title. The turn does not wait for it. A replayed turn calls no model."""
         if chat.replay is None:
-            # The request does not send the conversation, so it must not correct the estimates of the chat's requests.
+            # The request does not send the conversation, so its tokens must not be used to correct the estimates of the
+            # chat's other requests.
             bill = replace(make_bill(chat, effect.request.model), asks_user=False, is_conversation=False)
             self._tasks.start(chat, TITLE_TASK, self._make_title(chat, bill, effect.request))
 
@@ -75,7 +76,8 @@ class ChatTitles:
             self._chats.add_fact(chat, MetadataContent(title=title))
 
     async def _read_answer(self, chat: LiveChat, bill: Bill, request: ModelRequest) -> str:
-        """Return the answer of the model, and add its cost to the chat. Raises: ProviderError."""
+        """Return the answer of the model, and add its cost to the chat. Raises: ProviderError, and
+        its subclass OverBudget when a budget is used up."""
         answer = ""
         await self._catalog.refresh()
         chosen = self._catalog.choose(request.model)

@@ -112,7 +112,7 @@ def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
         if get_size(file) > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes: move parts of it to files beside it")
         text = front_matter.decode_text(read_whole(file, path, MAX_BYTES))
-    front, body = front_matter.split_lenient_front_matter(text)
+    front, body = front_matter.parse_lenient_front_matter(text)
     missing = [key for key in ("name", "description") if not str(front.get(key) or "").strip()]
     if missing:
         raise ValueError(f"its front matter has no `{missing[0]}` (line 1)")

@@ -1,5 +1,5 @@
-"""Describes the outside agent OpenCode. It has no mode in which it asks for permissions. So an environment variable
-adds to its configuration that it must ask."""
+"""Describes the outside agent OpenCode. It has no mode in which it asks for permissions. So we set an
+environment variable with a configuration that makes it ask."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ class OutputPlug:
         `cell` offers the same cells."""
         if not query:
             return []
+        # `recent_looks` keeps what was read of notebooks and kernels in the last seconds.
         overview = await surroundings.recent_looks.read_notebooks(surroundings)
+        # The first path is that of the active notebook, and the cells are its cells.
         active_path = overview.paths[0] if overview.paths else ""
         cells = {f"output:{cell.number}": cell for cell in overview.cells if cell.has_output}
         return [

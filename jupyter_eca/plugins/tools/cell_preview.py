@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema  # noqa: TC002  # pydantic reads the annotations
 
-from jupyter_eca.engine.model.proposals import CELL_TOOL, make_preview_id
+from jupyter_eca.engine.model.proposals import NOTEBOOK_CHANGE_TOOL, make_preview_id
 from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
@@ -35,7 +35,10 @@ class StepKind(StrEnum):
     MOVE = "move"
 
 
-# One change. It is flat, because the servers of some models do not support unions.
+# One change, as the model writes it. `plan_steps` makes a `cell_changes.Change` of it, which is checked and names cells
+# only by ids. It is flat, because the servers of some models do not support unions. Each description begins with the
+# kinds of changes that have the field. `original_content` must occur exactly once in the cell. `index` is the number
+# that the cell has after the move, counted from 1.
 class ChangeStep(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -66,9 +69,12 @@ def plan_steps(
 ) -> tuple[tuple[cell_changes.Change, ...], NotebookDocument]:
     """Return the changes that the steps make, and the notebook after them.
 
-    With `live`, the notebook as it is now, the model must know the cells in it that it changes. A cell that an earlier
-    step has changed is known. Raises: ToolError, which names the step; StaleSourceError for a cell that the model does
-    not know.
+    `document` is the notebook that the steps start from. `live` is the notebook as the user has it now, None if the
+    changes are only shown. The two differ when earlier calls of the same reply have not run yet: `document` then has
+    their changes already. With `live`, the model must have read the current source of each cell that it changes or
+    deletes, except of cells that an earlier step has changed.
+
+    Raises: ToolError, which names the step; StaleSourceError when the model has not read the current source of a cell.
     """
     changes: list[cell_changes.Change] = []
     for number, step in enumerate(steps, 1):
@@ -85,8 +91,11 @@ def plan_steps(
     return tuple(changes), document
 
 
-def name_cells(context: ToolContext, document: NotebookDocument, steps: Sequence[ChangeStep]) -> tuple[ChangeStep, ...]:
-    """Return the steps with ids in the place of the numbers that cells have in this notebook."""
+def replace_numbers_by_ids(
+    context: ToolContext, document: NotebookDocument, steps: Sequence[ChangeStep]
+) -> tuple[ChangeStep, ...]:
+    """Return the steps with the ids of their cells instead of the numbers that the cells have in this notebook. An id
+    still means the same cell after cells were inserted, moved or deleted. `after` of an insertion stays as it is."""
     changes, _ = plan_steps(context, document, steps)
     return tuple(
         step if step.do is StepKind.INSERT else step.model_copy(update={"cell": cell_changes.get_cell_id(change)})
@@ -99,7 +108,7 @@ def _plan_step(context: ToolContext, document: NotebookDocument, step: ChangeSte
     match step.do:
         case StepKind.INSERT:
             if step.original_content or step.new_content:
-                # A rule about the source of a new cell must see all of it, whatever the model calls it.
+                # Approval rules look only at `source` of an insertion. They would not see text in another field.
                 raise ToolError("An insertion takes its text from source; nothing was changed.")
             source = step.source or ""
             return cell_edits.plan_insert(context, document, source=source, cell_type=step.cell_type, after=step.after)
@@ -129,14 +138,15 @@ _SHOWN: Final = """Shown to the user; nothing was changed. notebook_change with 
 async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChangeDetails:
     """Return the changes of a call as one diff, which the user sees."""
     values = validate(preview_notebook_change.arguments, arguments)
-    return await _as_details(context, values["changes"], values["path"])
+    return await _describe_steps(context, values["changes"], values["path"])
 
 
 @tool(
     reads=True,
     needs=[Need.NOTEBOOKS],
     agents=["plan"],
-    replaced_by=CELL_TOOL,
+    # Models are not offered this tool any more, because plan mode now shows changes with `notebook_change`.
+    replaced_by=NOTEBOOK_CHANGE_TOOL,
     summary="Previewing changes of cells {path}",
     preview=_preview,
     paths=["path"],
@@ -148,14 +158,14 @@ async def preview_notebook_change(context: ToolContext, changes: Steps, path: No
     Read the notebook first, and put all of its changes into one call. The path of a notebook that is not there yet
     shows a new one.
     """
-    details = await _as_details(context, changes, path)
+    details = await _describe_steps(context, changes, path)
     return ToolResult(_SHOWN.format(id=make_preview_id(context.call), diff=details.diff), details=details)
 
 
 TOOLS = (preview_notebook_change,)
 
 
-async def _as_details(context: ToolContext, steps: Sequence[ChangeStep], path: str) -> FileChangeDetails:
+async def _describe_steps(context: ToolContext, steps: Sequence[ChangeStep], path: str) -> FileChangeDetails:
     """Return what the user sees of all changes together. Raises: ToolError when a step does not fit."""
     before = await _read_document(context, path)
     changes, after = plan_steps(context, before, steps)

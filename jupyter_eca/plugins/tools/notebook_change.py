@@ -27,7 +27,7 @@ from jupyter_eca.plugins.tools.cell_edits import (
     notebook_move_cell,
     require_known,
 )
-from jupyter_eca.plugins.tools.cell_preview import ChangeStep, name_cells, plan_steps
+from jupyter_eca.plugins.tools.cell_preview import ChangeStep, plan_steps, replace_numbers_by_ids
 from jupyter_eca.plugins.tools.notebook import (
     NotebookPath,
     apply_earlier_calls,
@@ -82,7 +82,7 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> FileChang
         # The model has taken cell numbers from the notebook as it is now, so a number is looked up there. If that
         # fails, for example because an earlier call inserts the cell, the number is looked up in `before`.
         with suppress(ToolError):
-            steps = name_cells(context, document, steps)
+            steps = replace_numbers_by_ids(context, document, steps)
     return await _plan(context, before, document, steps, run=values["run"], preview=values["preview"])
 
 

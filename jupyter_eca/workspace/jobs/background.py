@@ -36,13 +36,14 @@ Stream = Literal["stdout", "stderr"]
 # The largest number of jobs that run at a time.
 MAX_RUNNING: Final = 10
 
-# Ended jobs whose output can still be read. Older ones are forgotten, so that memory stays bounded.
+# How many ended jobs are kept, so that their output can still be read. Older ones are forgotten, so that they do not
+# fill the memory.
 _MAX_ENDED: Final = 40
 
-# The newest lines that are kept of a job. ECA's clients show as many.
+# How many of the newest lines of a job are kept. ECA's clients show as many.
 MAX_LINES: Final = 2_000
 
-# Characters of one line. A progress bar can write a single line without end.
+# The most characters of one line. A progress bar can write a single line without end.
 _MAX_LINE: Final = 4_000
 
 # Bytes that are read from a pipe at a time.
@@ -50,10 +51,11 @@ _CHUNK: Final = 65_536
 
 
 class _JobOutput:
-    """The newest lines of both streams of a process, in the order in which they arrived."""
+    """The newest lines of stdout and stderr of a process, in the order in which they arrived."""
 
     def __init__(self) -> None:
         self._lines: deque[JobLine] = deque(maxlen=MAX_LINES)
+        # The last line of each stream, as long as it is not complete.
         self._unfinished: dict[Stream, str] = {}
 
     def add(self, stream: Stream, text: str) -> None:
@@ -123,8 +125,9 @@ class BackgroundJobs:
         self._on_end = on_end
         self._grace = grace
         self._get_environment = get_environment
-        self._entries: dict[str, _JobEntry] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._entries: dict[str, _JobEntry] = {}  # the running and the ended jobs, by their ids
+        self._tasks: set[asyncio.Task[None]] = set()  # the tasks that wait for the ends of jobs
+        # Held while a job is started, so that not too many start at once, and none starts after `close`.
         self._starting = asyncio.Lock()
         self._closed = False
 

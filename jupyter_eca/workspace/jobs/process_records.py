@@ -10,8 +10,8 @@ in their environment. Second, they are in its session, unless they leave it. The
 not show the environment of every program.
 
 The module must not know what the processes do. `shell.py`, `process_folder.py`, `kernels/local.py`,
-`acp_client/process.py` and `mcp_client/transports.py` open records. Windows has no sessions,
-so nothing is recorded there.
+`acp_client/process.py` and `mcp_client/transports.py` open records. Windows has no sessions, so nothing is recorded
+there.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _log = logging.getLogger(__name__)
 MARK: Final = "JUPYTER_ECA_COMMAND"
 """The environment variable that all processes of a record inherit, even those that leave the group and the session."""
 
-# How often all processes are searched. A process can start another one while we search, and the second round finds it.
-# More rounds are for processes that start others again and again.
+# How often all processes are searched at most. A process can start another one while we search, and the second round
+# finds it. More rounds are for processes that start others again and again.
 ROUNDS: Final = 5
 
 # Seconds by which the start time of a process may seem to change when the clock is set.

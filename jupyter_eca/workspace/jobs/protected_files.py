@@ -1,9 +1,11 @@
-"""Finds the protected files in the workspace, and finds which of them were made, moved or deleted while a command ran
+"""Finds the protected files in the workspace, and finds which of them are new, and which are lost, after a command ran
 in the sandbox.
 
 Protected files decide what may run; their names are in `engine/approval/protected_paths.py`. `sandbox.py` makes those
 that exist read-only. It cannot protect a path that does not exist yet. So a command can still make new protected files,
-and it can move a folder that contains one. This module must not know how a sandbox is made.
+and it can move a folder that contains one. A file that was moved, but is still found as a protected file, is neither
+new nor lost: it is protected at its new path, too. A file that was moved to a path where it is not found is lost. This
+module must not know how a sandbox is made.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from jupyter_eca.engine.approval import protected_paths
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-# How many files and folders are looked at. A larger workspace would take seconds before each command.
+# The most files and folders that are looked at. A larger workspace would take seconds before each command.
 _MAX_ENTRIES: Final = 200_000
-# Folders with many files that others wrote. A repository in one of them is not protected.
+# Folders with many files that others wrote. Protected files in them, such as a `.git`, are not looked for.
 _SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "site-packages"})
 
 _Identity: TypeAlias = tuple[int, int, bool]
@@ -38,16 +40,17 @@ class ProtectedFiles:
     is_complete: bool
     """Whether all files and folders were looked at."""
 
-    def list_changed(self, before: ProtectedFiles) -> list[Path]:
+    def list_new(self, before: ProtectedFiles) -> list[Path]:
         """Return the paths of the files and folders that did not exist before. One that was only moved does not count.
         `before` is an earlier result of `find_protected_files`, here and below."""
-        moved = frozenset(before.found.values())
-        return [path for path, identity in self.found.items() if identity not in moved]
+        known = frozenset(before.found.values())
+        return [path for path, identity in self.found.items() if identity not in known]
 
     def list_lost(self, before: ProtectedFiles, hidden: Collection[Path]) -> list[Path]:
         """Return the earlier paths of the files and folders that cannot be found any more. An ordinary file does not
-        count if there is another file at its path now, because editors save a file in this way. A folder, and a file in
-        `hidden` (the paths that a command cannot read), count even then."""
+        count if there is another file at its path now, because editors save a file in this way. A folder counts even
+        then, because no editor replaces a folder. So does a file in `hidden` (the paths that a command cannot read):
+        the old file may be at a path now where a command can read it."""
         known = frozenset(self.found.values())
         lost = [path for path, identity in before.found.items() if identity not in known]
         return [path for path in lost if path not in self.found or path in hidden or before.found[path][2]]

@@ -169,15 +169,15 @@ class SandboxRun:
     """The protected and hidden files in `changeable`, as they were before the command started."""
 
     def describe_changes(self) -> str:
-        """Return a note for the model and the user about protected files that were made or moved since the command
-        started; "" if there are none. This looks at the disk."""
+        """Return a note for the model and the user about protected files that were made, deleted or moved since the
+        command started; "" if there are none. This looks at the disk."""
         now = find_protected_files(self.changeable, self.hidden)
         # A file that an incomplete search did not find may still be there. Commands need approval then anyway, see
         # `Sandbox.explain_unsafe`.
         is_complete = self.protected.is_complete and now.is_complete
         lost = now.list_lost(self.protected, self.hidden) if is_complete else []
         _LOST.update(lost)
-        changed = now.list_changed(self.protected)
+        changed = now.list_new(self.protected)
         notes = [_MADE.format(_list_names(changed))] * bool(changed) + [_MOVED.format(_list_names(lost))] * bool(lost)
         return "\n".join(notes)
 

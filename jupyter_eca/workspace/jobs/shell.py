@@ -127,8 +127,8 @@ async def start(
 
     `environment` has its variables: a model can read them, so they must not contain keys of providers and tokens of
     servers. `separate_errors` gives stderr its own stream. `input_data` is what the command reads from stdin. `shell`
-    is the shell to use in place of the user's. `chat` is the chat that gets a message if our program is killed while
-    the command runs. It runs in `sandbox`, if that is given.
+    is the shell to use in place of the user's. `chat` is the id of the chat that gets a message if our program is
+    killed while the command runs; "" for none. The command runs in `sandbox`, if one is given.
 
     Raises: ToolError when the command cannot be started.
     """

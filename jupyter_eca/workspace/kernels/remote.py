@@ -14,7 +14,7 @@ class RemoteKernel(KernelManager, KernelChannels, Protocol):
     """One kernel behind a gateway. It is used in place of the manager and of the client of jupyter_client, which do not
     work there: see `apps/server/gateway/kernel.py`.
 
-    A request raises a ToolError when the gateway cannot be used. Its text says why.
+    A method that sends a request raises a ToolError when the gateway cannot be used. Its text says why.
     """
 
     @property

@@ -22,7 +22,7 @@ export interface QueueOwner {
 }
 
 /**
- * Add a question to the queue of the chat that is shown. The question keeps the notebook that is active now, because
+ * Add a question to the queue of the chat that is shown. The action `queued` replaces the whole queue, here and below. The question keeps the notebook that is active now, because
  * the user may go to another notebook before the question is sent.
  */
 export function enqueue(owner: QueueOwner, text: string, contexts: readonly ChatContext[]): void {
@@ -31,7 +31,9 @@ export function enqueue(owner: QueueOwner, text: string, contexts: readonly Chat
   owner.dispatch({ type: 'queued', chatId, queue: [...queue, question] });
 }
 
-/** Remove the question at `index` from the queue, and put its text back into the prompt box. */
+/**
+ * Give the question at `index` back to the user: remove it from the queue, and put its text back into the prompt box.
+ */
 export function dequeue(owner: QueueOwner, index: number): void {
   const { id: chatId, queue = [] } = owner.chat;
   owner.dispatch({ type: 'queued', chatId, queue: queue.filter((_, position) => position !== index) });

@@ -24,7 +24,7 @@ const MAX_LENGTH_ABOVE = 8000;
 
 /** The document and the cursor that are sent to the server. */
 export interface CompletionDocument {
-  /** The cells above, and the text that is completed. */
+  /** The cells above, and the cell or file that is completed. */
   readonly docText: string;
   /** The cursor. Line and character count from 1, and an emoji counts as one character. */
   readonly position: Position;

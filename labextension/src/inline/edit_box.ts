@@ -1,6 +1,6 @@
 /**
- * Draws the box in a cell in which the user lets the assistant rewrite the cell. First the user writes an instruction.
- * Then the box shows how many changes are proposed, and the user approves or rejects them.
+ * Draws the box with which the user lets the assistant rewrite a cell. The box is in this cell. First the user writes
+ * an instruction. Then the box shows how many changes are proposed, and the user approves or rejects them.
  *
  * This module knows no server: `edit_cells.ts` sends the instruction, and passes the answer to the box.
  */
@@ -196,6 +196,7 @@ export class EditBox extends Widget {
         [trans.__('Reject all'), this.cancel]
       ]
     };
+    // The button with the focus is removed here. Without a new place, the focus would go to the page.
     const hadFocus = this.row.contains(document.activeElement);
     this.row.replaceChildren(this.message, ...buttons[status].map(createButton));
     if (hadFocus) {

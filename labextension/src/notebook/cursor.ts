@@ -20,7 +20,7 @@ import { EditorPlace } from '../view/composer/Chips';
  */
 const LINES_AROUND = 20;
 
-/** The lines of the cursor or the selection. */
+/** The lines of the cursor or the selection. An `EditorPlace` is different: it has the texts of a chip. */
 export interface Place {
   /** The first line, counted from 1. */
   readonly first: number;

@@ -64,6 +64,7 @@ export class OutputVersions {
 
   /**
    * Return the outputs of the cells with these ids, in this order, until there is no room. The first always has room.
+   * A cell that is gone or has no code has no outputs, and its version is 0.
    */
   readOutputs(cells: readonly ISharedCell[], ids: readonly string[]): readonly OutputsOfCell[] {
     const cellsById = new Map(cells.map(cell => [cell.id, cell]));

@@ -23,7 +23,7 @@ const SPLIT = '\uFDD0';
 /**
  * Matches parts of a source that can make the drawing load or open something: addresses, functions of CSS that load,
  * HTML, and other ways to write these (entities of HTML and of Mermaid, escapes of CSS). `@{` begins the properties of
- * a shape, one of which is `img:`. `ﬂ°` is how Mermaid writes an entity for itself.
+ * a shape, one of which is `img:`. `ﬂ°` is how Mermaid writes an entity internally, while it parses.
  */
 const LOADS =
   /\/\/|\b(?:https?|wss?|ftp|blob|javascript)\s*:|data:|(?:url|src|image|image-set|cross-fade)\s*\(|@import|@\{|<\s*(?!\/?(?:br|b|i|em|strong|sub|sup)\b)[a-z!/]|<\/?\w+[^>]*=|&#|#\w+;|ﬂ°|\\/i;
@@ -41,6 +41,7 @@ export function mayLoad(source: string): boolean {
 export function disableDiagrams(parser: Parser): Parser {
   return {
     render: async source => {
+      // In the addresses of links, the parser writes the character in percent-encoding. That is removed, too.
       const splitSource = source.replaceAll(SPLIT, '').replaceAll(/(m)(ermaid)/gi, `$1${SPLIT}$2`);
       return (await parser.render(splitSource)).replaceAll(SPLIT, '').replaceAll(encodeURIComponent(SPLIT), '');
     }
@@ -48,8 +49,8 @@ export function disableDiagrams(parser: Parser): Parser {
 }
 
 /**
- * Add a button to each diagram in a rendered element. The button draws the diagram. `selector` is the CSS selector of
- * the diagrams.
+ * Add a button to each diagram in a rendered element. The button draws the diagram. `parser` must be Lab's own parser,
+ * which draws diagrams, and not one that `disableDiagrams` returns. `selector` is the CSS selector of the diagrams.
  */
 export function addDiagramButtons(
   host: HTMLElement,
@@ -62,8 +63,12 @@ export function addDiagramButtons(
   }
 }
 
-/** Add the button to one diagram. */
+/**
+ * Add the button to one diagram. The first press draws the diagram, and later ones switch between the picture and the
+ * source. If the drawing fails, the next press tries it again.
+ */
 function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle): void {
+  // The element `<pre>` around the source.
   const frame = code.parentElement;
   const source = code.textContent;
   const button = document.createElement('button');
@@ -91,7 +96,8 @@ function addButton(code: HTMLElement, parser: Parser, trans: TranslationBundle):
 }
 
 /**
- * Return the diagram as an image element, in which nothing is loaded. Return undefined when the source has an error.
+ * Return the diagram as an image element; undefined when the source has an error. The parser may load data while it
+ * draws. The finished image loads nothing, because a browser loads no addresses that are in the SVG of an `<img>`.
  */
 async function drawDiagram(source: string, parser: Parser): Promise<HTMLImageElement | undefined> {
   // The fence around the source has more backticks than any run of backticks in the source, so none of them ends it.

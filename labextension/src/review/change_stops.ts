@@ -3,12 +3,17 @@
  * the buttons *Next change* and *Previous change*. The stops are in the order of the cells. Pure.
  *
  * A note is one change at one cell, about which the user decides (`notes.ts`). The cell at which a note is shown is its
- * anchor. This module knows no cell and no editor: `overview.ts` goes to the stops.
+ * anchor. The owner of a note is the waiting tool call that would make the change, or the changes that were made. A hunk
+ * is a group of neighbouring lines that an edit changes. This module knows no cell and no editor: `overview.ts` goes to
+ * the stops.
  */
 
 import type { Note } from './notes';
 
-/** The place of one change: a hunk of an edited cell, or the bar of a note about another change. */
+/**
+ * The place of one change: a hunk of an edited cell or, for an insertion, a deletion or a move of a cell, the bar with
+ * the buttons of the note.
+ */
 export interface Stop {
   readonly note: Note;
   /** The index of the cell in the notebook. */
@@ -28,7 +33,7 @@ interface ShownNote {
 
 /**
  * List the stops of a notebook from its top to its end: one for each hunk, and one for each note without hunks. At the
- * same cell, a note about a cell below the anchor comes last.
+ * same cell, a note about a cell below the anchor comes last: a cell that would be inserted there, or was deleted there.
  */
 export function listStops(notes: readonly ShownNote[]): readonly Stop[] {
   return notes
@@ -43,7 +48,13 @@ export function listStops(notes: readonly ShownNote[]): readonly Stop[] {
     );
 }
 
-/** Whether the user leaves the change of a stop out of a call that waits. */
+/**
+ * Return whether the user leaves the change of a stop out of a waiting call.
+ *
+ * The parts of a call can be left out, and are numbered in the whole call. If an edit has parts, its hunks are these
+ * parts, and the id of a hunk is the number of its part. Without parts, an edit cannot be left out. Of the changes
+ * without hunks, only a move can be a part.
+ */
 export function isStopLeftOut({ note: { owner }, hunkId }: Stop): boolean {
   if (owner.kind !== 'call') {
     return false;
@@ -58,7 +69,7 @@ export function isSameStop(left: Stop, right: Stop): boolean {
 }
 
 /** The place of the user in the notebook. */
-export interface Position {
+export interface ReviewPosition {
   /** The stop that was shown last, and its index in the list at that time. */
   readonly lastShown?: { readonly stop: Stop; readonly index: number } | undefined;
   /** The index of the active cell. */
@@ -75,7 +86,7 @@ export interface Position {
  */
 export function findStop(
   stops: readonly Stop[],
-  { lastShown, cellIndex }: Position,
+  { lastShown, cellIndex }: ReviewPosition,
   direction: 1 | -1
 ): number | undefined {
   if (stops.length === 0) {

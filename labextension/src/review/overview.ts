@@ -17,7 +17,7 @@ import type { Note } from './notes';
 import type { ReviewBarActions, ReviewCounts } from './ReviewBar';
 import { ReviewBarWidget } from './ReviewBarWidget';
 import { MarkedCell, ScrollMap } from './scroll_map';
-import { findStop, isSameStop, isStopLeftOut, listStops, Position, Stop } from './change_stops';
+import { findStop, isSameStop, isStopLeftOut, listStops, ReviewPosition, Stop } from './change_stops';
 import { isSourceHidden } from '../notebook/unfold_cell';
 
 /** For this number of frames, a change to which the user has gone gets the focus back if Lab takes it away. */
@@ -45,7 +45,7 @@ export class NotebookOverview {
   /** The places of the changes of these notes, in the order of the notebook: see `change_stops.ts`. */
   private stops: readonly Stop[] = [];
   /** The stop to which the user has gone last. */
-  private lastShown: Position['lastShown'];
+  private lastShown: ReviewPosition['lastShown'];
   /** Whether an answer is still being written: then the user cannot decide about all changes at once. */
   private busy = false;
   private readonly bar: ReviewBarWidget;

@@ -95,7 +95,8 @@ export function CostTable({
 }
 
 /**
- * Return the sentence about the cost that an outside agent reports. The kernel's `describe_outside_cost` has the same.
+ * Return the sentence about the cost that an outside agent reports. The cost is undefined if the agent reports what it
+ * has used, but no price in USD. The kernel's `describe_outside_cost` has the same sentence.
  */
 function describeOutsideCost({ agent, cost }: OutsideCost, trans: TranslationBundle): string {
   return cost === undefined

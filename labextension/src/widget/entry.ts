@@ -10,7 +10,10 @@ import { createCard } from './card';
 import createPanel from './index';
 import { Widget } from './anywidget_types';
 
-/** anywidget calls this once for each widget model, and calls `initialize` first. */
+/**
+ * anywidget requires this default export. It calls the function once for each widget model, and then first calls
+ * `initialize`.
+ */
 export default (): Widget => {
   let widget: Widget | undefined;
   return {

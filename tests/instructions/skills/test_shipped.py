@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from jupyter_eca.config.front_matter import split_front_matter
+from jupyter_eca.config.front_matter import parse_front_matter
 from jupyter_eca.instructions.skills.registry import SHIPPED
 from jupyter_eca.plugins import loader
 
@@ -30,7 +30,7 @@ skills = pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.nam
 
 @skills
 def test_a_shipped_skill_keeps_to_the_standard(path: Path) -> None:
-    front, body = split_front_matter(path.read_text("utf-8"))
+    front, body = parse_front_matter(path.read_text("utf-8"))
     assert front.keys() <= KEYS
     assert front["name"] == path.parent.name
     assert 80 < len(front["description"]) <= 1024

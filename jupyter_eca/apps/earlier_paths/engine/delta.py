@@ -1,5 +1,5 @@
-"""Keeps the old import `jupyter_eca.engine.delta` working, with a DeprecationWarning. The names are now in
-`jupyter_eca.plugins`."""
+"""Keeps the old import `jupyter_eca.engine.delta` working, with a DeprecationWarning. Plugs import these names from
+`jupyter_eca.plugins`, which gets them from `engine.model.delta`."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def build_output_mark(run: int, output: int) -> dict[str, Any]:
 
 
 def describe_run(code: str, captured: Any, error: BaseException | None) -> dict[str, Any]:
-    """Return a run as it is saved: the code, and its outputs in nbformat. An output that the page shows
-    is saved there, and is empty here. `captured` is IPython's `CapturedIO`."""
+    """Return a run as it is saved: the code, and its outputs in nbformat. An output that the page shows by itself is
+    saved as that output of the page, so its data are empty here. `captured` is IPython's `CapturedIO`."""
     outputs: list[dict[str, Any]] = [
         {"output_type": "stream", "name": name, "text": _shorten(text)}
         for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))

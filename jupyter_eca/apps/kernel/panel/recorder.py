@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # During an answer, the record is written each time its size has grown by this factor. So the total that is written
 # stays in proportion to the length of the answer. It is also written at the end of each turn.
 _GROWTH: Final = 2
-# The characters of texts after which it is written for the first time.
+# The size of the record, in characters, at which it is first written during an answer.
 _FIRST_SIZE: Final = 500
 
 # Seconds from the end of a turn until the record is written. When a page opens a chat, all its turns are sent again.
@@ -36,8 +36,8 @@ _DELAY: Final = 0.2
 def make_bridge(session: CellSession, page: Link, engine: Link, observer: MessageObserver) -> PanelBridge:
     """Make the bridge that passes messages between `page` and `engine`, which are the links to both sides. `observer`
     sees the messages that pass, so that they can be recorded."""
-    # The panel has a `ShellKernel` of its own. As a sibling of the one of the cells, it never runs code at the same
-    # time. `LENT_TOOLS` has the Python functions of the user that the model may call.
+    # The panel has a `ShellKernel` of its own. It is a sibling of the `ShellKernel` of the cells, which means that the
+    # two never run code at the same time. `LENT_TOOLS` has the Python functions of the user that the model may call.
     return PanelBridge(page, engine, ShellKernel(session.shell, sibling=session.kernel), LENT_TOOLS, observer)
 
 

@@ -19,7 +19,8 @@ from jupyter_eca.fronts.ahp.reducers.status import ACTIVITY, SessionStatus
 if TYPE_CHECKING:
     from jupyter_eca.host.store import ChatRow
 
-# The actions that change something which the note contains. After each of them the note is written again.
+# The actions that change something which the note contains. After each of them the note is written again. `ready` comes
+# at the end of the creation of a session, and `inputRequested` when the session waits for an answer of the user.
 NOTED_ACTIONS = frozenset(
     f"session/{name}"
     for name in (
@@ -51,10 +52,11 @@ def make_note(state: Json, messages: dict[str, Json], starting: dict[str, Json])
     """Make the note of a session.
 
     `messages` are the messages with attachments, by the id of the turn: the events of the chat contain only their text.
-    `starting` are the messages of turns that have not begun yet, by the id of the turn. In the note, `flags` are the
-    bits of the status that are not the activity, `folder` is the URI of the working directory, `values` are those of
-    the configuration, `steering` and `queue` are pending messages, and `off` has the URIs of disabled customizations.
-    The other fields have the names of the state.
+    `starting` are the messages of turns that were requested, but have not begun yet, by the id of the turn. In the
+    note, `created` and `modified` are times in milliseconds since the epoch, `flags` are the bits of the status that
+    are not the activity (the activity says whether a turn runs or waits), `folder` is the URI of the working directory,
+    `values` are those of the configuration, `steering` and `queue` are pending messages, and `off` has the URIs of
+    disabled customizations. The other fields have the names that they have in the summary of the state.
     """
     summary = state["summary"]
     return omit_none(
@@ -96,8 +98,9 @@ def make_summary(uri: str, provider: str, row: ChatRow | None, note: Json) -> Js
 
 
 def apply_note(state: Json, note: Json) -> Json:
-    """Return a state that was built from events, with the fields that only the note contains: the flags of its status,
-    the steering message and the queued messages."""
+    """Return a state that was built from events, with more fields from the note: the flags of the status, the steering
+    message and the queued messages. The other fields of the note are already in this state, because they were used to
+    build it (`AhpFront` in `front.py`)."""
     summary = state["summary"]
     status = int(summary["status"]) & ACTIVITY | int(note.get("flags", 0))
     # The server ended before these turns began: their messages are in the note, but their events were not stored. The

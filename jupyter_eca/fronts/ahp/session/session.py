@@ -148,7 +148,7 @@ class AhpSession:
         """Return the texts for users, in the language of the newest subscriber."""
         return LANGUAGES[self._front.hub.find_language(self.uri) or ENGLISH]
 
-    # -- from the chat
+    # -- the events of the chat
 
     def begin_empty(self) -> None:
         """Open a session whose chat has no events."""

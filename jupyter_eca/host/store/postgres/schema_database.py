@@ -116,8 +116,7 @@ class PostgresSchema:
                 self._raw.close()
 
     def interrupt(self) -> None:
-        """Shut the socket of the connection down, so that the operation that runs on another thread ends with an
-        error."""
+        """Shut the socket of the connection down, so that the operation on another thread stops with an error."""
         # psycopg waits for the server without a limit, but it notices the end of the socket.
         with suppress(OSError, *self.errors), socket.socket(fileno=os.dup(self._raw.fileno())) as connection:
             connection.shutdown(socket.SHUT_RDWR)
@@ -143,7 +142,7 @@ class PostgresSchema:
             raise import_psycopg().OperationalError("a lost connection still writes")
         return status == "committed"
 
-    def is_damaged(self, error: Exception) -> bool:  # noqa: ARG002  # PostgreSQL looks after its own files
+    def is_caused_by_damage(self, error: Exception) -> bool:  # noqa: ARG002  # PostgreSQL looks after its own files
         """Return False: the administrator of the server has to repair it."""
         return False
 

@@ -1,6 +1,6 @@
 """Builds the messages of a request in OpenAI's format, and cuts them to the small context of a local model. Pure.
 
-`calls` has the tools, and `providers.local` runs the model.
+`calls` converts tools and their calls, and `providers.local` runs the model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ NO_TOOLS = "You have no tools here: answer from this conversation alone."
 
 
 def format_part(part: Part) -> str:
-    """Return a part of a message as text, for a model without tools."""
+    """Return a part of a message as text, for a model without tools. The calls and results in its history come from
+    other models of the chat, or from requests that still had tools."""
     match part:
         case TextPart(text=text):
             return text
@@ -54,7 +55,9 @@ def find_first_kept(sizes: Sequence[int], room: int) -> int:
     tokens of each message. The last message is always kept.
 
     When the room is full, half of it is emptied instead of dropping one message. So the beginning stays the same for
-    some turns. llama.cpp reads everything after the first difference again, which takes 30 s for a full prompt.
+    some turns. llama.cpp reads everything after the first difference again, which takes 30 s for a full prompt. This
+    function keeps no state: it goes through the whole history in each turn, and so makes the same cuts at the same
+    messages again.
     """
     start = total = 0
     for end, size in enumerate(sizes):
@@ -70,8 +73,9 @@ def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool 
     """Return the messages of a request in OpenAI's format. The oldest messages are left out, so that all have about
     `room` tokens. After the system prompt comes a message of the user.
 
-    A `tiny` model gets a short system prompt. With `tools`, calls of tools and their results are messages of their own.
-    Otherwise they are parts of the text.
+    A `tiny` model gets a short system prompt. So does any model whose whole system prompt would take more than a
+    quarter of the room, because the rest is for the conversation. With `tools`, calls of tools and their results are
+    messages of their own. Otherwise they are parts of the text.
     """
     whole_system = request.system if tools else f"{request.system}\n\n{NO_TOOLS}"
     system = SHORT_SYSTEM if tiny or estimate_tokens(whole_system) > room // 4 else whole_system
@@ -87,6 +91,6 @@ def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool 
 
 
 def _can_begin(message: ChatMessage, *, tools: bool) -> bool:
-    """Return whether a history can begin with this message: it is the user's, and has no result of a tool, whose call
-    would be left out."""
+    """Return whether a history can begin with this message: it is the user's, and has no result of a tool. The
+    call of such a result would be left out."""
     return message.role == "user" and not (tools and any(isinstance(part, ToolResultPart) for part in message.parts))

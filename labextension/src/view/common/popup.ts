@@ -11,7 +11,10 @@ import * as React from 'react';
 export interface Popup {
   /** Whether the box is open. */
   readonly open: boolean;
-  /** Opens or closes the box, and leaves the focus where it is. */
+  /**
+   * Opens the box, in which an element then gets the focus (see `usePopup`), or closes it and leaves the focus where it
+   * is.
+   */
   readonly setOpen: (open: boolean) => void;
   /** Closes the box, and focuses the button. */
   readonly close: () => void;

@@ -21,7 +21,7 @@ export interface Preferences {
   readonly chips: boolean;
   /** How the list of chats is grouped. */
   readonly chatGrouping: Grouping;
-  /** The ids of the chats that the list of chats shows first. */
+  /** The ids of the chats that the list of chats shows first. This has nothing to do with `pinChat`. */
   readonly pinnedChats: string[];
   /** Whether the panel keeps the chat that it shows when the user goes to another notebook. */
   readonly pinChat: boolean;
@@ -85,7 +85,7 @@ export class PreferenceStore {
   /** Return the present preferences. */
   readonly current = (): Preferences => this.value;
 
-  /** Change the preferences here, and notify the subscribers. */
+  /** Change the preferences here, and notify the subscribers. This does not save them: see `save`. */
   set(value: Preferences): void {
     this.value = value;
     this.subscribers.forEach(subscriber => {
@@ -93,7 +93,7 @@ export class PreferenceStore {
     });
   }
 
-  /** Change preferences here, and in Lab's settings. */
+  /** Change preferences here, and save them in Lab's settings. */
   readonly save = (changed: Partial<Preferences>): void => {
     this.set({ ...this.value, ...changed });
     for (const [name, value] of Object.entries(changed)) {

@@ -12,7 +12,7 @@ import { CELLS_MIME_TYPE, isCell, PastedCell } from '../../chat/pasted_cells';
 
 /** The MIME type that Lab gives files that are dragged. The data are the paths of the files. */
 const FILES_MIME_TYPE = 'application/x-jupyter-icontents';
-/** The CSS class of the element while cells are dragged over it. */
+/** The CSS class of the element while cells or files are dragged over it. */
 const DRAGGED_OVER = 'eca-mod-dropping';
 
 /** The functions that receive the cells and files that are dropped on the element. */
@@ -25,6 +25,7 @@ interface DropTarget {
 
 /** Call `target` with the cells and files that are dropped on the element. */
 export function useLabDrop(element: React.RefObject<HTMLElement>, target: DropTarget): void {
+  // The listeners read the target from here, so they are not added again at each render.
   const latest = React.useRef(target);
   latest.current = target;
   React.useEffect(() => {
