@@ -19,7 +19,7 @@ from jupyter_eca.protocol.base import Model
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The default of ECA, in milliseconds as in ECA's files.
+# How long a program of a hook may run by default: the number and the unit (milliseconds) are those of ECA.
 DEFAULT_TIMEOUT: Final = 30_000
 
 

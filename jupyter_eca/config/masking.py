@@ -1,8 +1,9 @@
 """Owns how the secrets in settings are hidden before the settings are shown: each value that looks like a secret is
 replaced by asterisks.
 
-It must not know what a setting does. Its neighbour `redaction` removes secrets from all other texts, such as errors,
-command lines and URLs.
+It must not know what a setting does. It is for settings that are shown as JSON. `secret_fields` is different: it
+registers the secrets of a parsed configuration, and `redaction` then removes these from all other texts, such as
+errors, command lines and URLs.
 """
 
 from __future__ import annotations

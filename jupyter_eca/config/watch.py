@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.config.schema import Config, FileState
 
-# ECA uses the same interval.
+# The time between two looks at the files. ECA uses the same interval.
 EVERY_SECONDS = 3.0
 
 # The longest pause while the disk does not answer: each try leaves a thread behind that waits for the disk.

@@ -149,7 +149,7 @@ class LockedAnswers:
 
         `lock` says which notebook and cell asked, and whether the cell said `--relock` (`lock.renew`). `model_message`
         is the message that the model gets instead of the prompt, as for a command, "" for none. `materials` are the
-        contexts that were read. `at` is the time of the prompt in milliseconds.
+        contexts that were read. `at` is the time of the prompt in milliseconds since the epoch.
 
         Raises: ToolError when the lock file cannot be used, or when it has no answer and nobody watches.
         """

@@ -1,5 +1,5 @@
-"""Owns the user's rules for certain files, as they apply to one chat. The model must fetch a rule with the tool
-`fetch_rule` before it reads or changes a file that the rule is for.
+"""Owns the user's rules for certain files, as they apply to one chat. These rules are instructions, and not rules of
+approval. The model must fetch a rule with the tool `fetch_rule` before it reads or changes a file that the rule is for.
 
 A rule counts as fetched as long as its text is in the conversation. Nothing else is stored. So after a restart the
 model need not fetch it again, and after a summary that has removed the text it must.
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import Tool, ToolContext
     from jupyter_eca.workspace.ports import Files
 
+# The texts for the model: the head of a fetched rule, the text of an empty rule, the answer when the rule was fetched
+# before, and a hint about patterns.
 _HEAD: Final = "Rule {}, for {}:\n\n"
 _EMPTY: Final = "(It says nothing for this chat.)"
 _AGAIN: Final = "You have fetched {} already in this chat; it still holds."

@@ -73,6 +73,7 @@ class PromptContexts:
         `message` is what the model gets. It differs from the user's message if that is a command.
         """
         changed = await self._services.mcp.read_changed_resources(prompt.chat)
+        # Whether the model is told the place of the cell that asks.
         tells_place = chat.kernel is not None and self._services.config.notebook.place
         may_mention = any(sign in message for sign in SIGNS)
         # A command's own text may name files, too, but those are not what the user asks about. An outside agent reads
@@ -118,7 +119,9 @@ class PromptContexts:
         return await read_materials(surroundings, [*contexts, *named])
 
     def _add_checks(self, surroundings: Surroundings, chat: LiveChat, policy: Policy) -> Surroundings:
-        """Return the surroundings with the checks of what the model may read. `policy` are the rules of the turn."""
+        """Return the surroundings with the checks of what the model may read. `policy` are the approval rules of the
+        turn. A notebook may be read even if the rules ask about it, because the user works in it. A file that the user
+        has not mentioned may be read only if the rules allow it without a question."""
         return replace(
             surroundings,
             check_reading=partial(self._check_reading, chat, policy, _READER, (Decision.ALLOW, Decision.ASK)),

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
+# The name of the tool with which an agent spawns another one.
 SPAWN: Final = "spawn_agent"
 
 # How long the question of a cell waits for MCP servers that are starting. "Run all" asks a moment after it has

@@ -106,7 +106,7 @@ class ToolContexts:
         services, live = self._services, self._chats.get_live(chat)
         under_way = live.under_way if live else None
         files = self.find_files(chat, folder)
-        nested = live is not None and bool(live.parent)
+        nested = live is not None and bool(live.parent)  # whether the chat is that of a subagent
         # The chat whose turn the tools work for.
         owner = self._chats.get_live(live.parent) if live and nested else live
         chat = owner.state.id if owner else chat

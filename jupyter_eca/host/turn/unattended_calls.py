@@ -31,7 +31,7 @@ class UnattendedCalls:
         self._chats = chats
         self._tasks = tasks
         self.grace = GRACE_SECONDS
-        """Seconds before the calls of an unattended chat are denied."""
+        """How many seconds pass before the calls of an unattended chat are denied."""
 
     def disconnect(self, subscriber: Subscriber) -> None:
         """Disconnect a client. Calls that only this client could approve are denied after `grace` seconds."""

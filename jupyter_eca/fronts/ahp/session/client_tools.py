@@ -47,7 +47,7 @@ class ClientTools:
     """Returns the id of the client that runs a call, "" if no client runs it."""
 
     owner: str = ""
-    """The id of the client that runs the tools; "" if no client offers any."""
+    """The id of the client that offers the tools and runs them; "" if no client offers any."""
 
     waiting: dict[str, asyncio.Future[ToolResult]] = field(default_factory=dict[str, "asyncio.Future[ToolResult]"])
     """The results of the running calls, by the id of the call."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # The value of `effort` with which the model decides itself how much it thinks.
 DEFAULT_EFFORT: Final = "default"
-# The values of `approval`: ask the user about tool calls that the rules do not allow, or allow them too.
+# The values of `approval`. `ask`: the user is asked about tool calls that the rules do not allow. `auto`: these calls
+# are allowed, too.
 ASK, AUTO = "ask", "auto"
 
 

@@ -322,7 +322,7 @@ class AhpSession:
         connection = self._front.hub.find_client(client)
         return connection.access.user if connection else None
 
-    # -- from a client
+    # -- the actions of clients
 
     async def save_before_echo(self, raw: Json, action: actions.SessionAction, client: str) -> None:
         """Write the user's text in an action to disk, before `handle` sends the action to the clients. So a client that
