@@ -26,8 +26,9 @@ function findElement(isOurs: boolean): string {
       return element.outerHTML;
     }
     for (const { name, value } of element.attributes) {
-      const isScript = ADDRESS.test(name) && SCRIPT.test(value);
-      const isLoaded = name === 'src' && !value.startsWith('data:image/');
+      // On other elements these attributes have no meaning.
+      const isScript = ADDRESS.test(name) && SCRIPT.test(value) && element.matches('a,area,img');
+      const isLoaded = name === 'src' && !value.startsWith('data:image/') && element.matches('img,input');
       if (isScript || (isOurs && (ATTRIBUTE.test(name) || isLoaded))) {
         return element.outerHTML;
       }
@@ -38,7 +39,16 @@ function findElement(isOurs: boolean): string {
 
 /** Return what is wrong with the HTML that is made of a text; empty for nothing. */
 function findHarm(text: string): string {
-  const html = parser.parse(text) as string;
+  try {
+    return findHarmIn(text, parser.parse(text) as string);
+  } catch (error) {
+    // A thousand quotes in each other are too deep for the parser. The renderer then shows the text as it is.
+    return error instanceof RangeError ? '' : String(error);
+  }
+}
+
+/** See `findHarm`. `html` is what the parser alone makes of the text. */
+function findHarmIn(text: string, html: string): string {
   const made = {
     widget: renderHtml(text, describe),
     'our sanitiser': sanitizeHtml(html, describe),
