@@ -14,7 +14,7 @@ from jupyter_eca.apps.python_tools import LENT_TOOLS
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
 from jupyter_eca.protocol.content import TextContent
 from jupyter_eca.transport.eca_client import CallDecision
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.plugins.test_loader import install
 from tests.support.host_and_client import PATIENCE, settings
 
@@ -74,7 +74,10 @@ async def test_the_first_question_has_the_tools_and_the_prompts_of_mcp_servers(
         {"message": "^add", "reply": [{"tool": "tour__add", "arguments": {"a": 40, "b": 2}}]},
         {"message": "", "reply": [{"text": "I heard: {message}"}]},
     ]
-    more: dict[str, Any] = {"mcpServers": {"tour": sdk()}, "toolCall": {"approval": {"allow": {"tour__add": {}}}}}
+    more: dict[str, Any] = {
+        "mcpServers": {"tour": tour_server()},
+        "toolCall": {"approval": {"allow": {"tour__add": {}}}},
+    }
     async with connected(tmp_path, monkeypatch, rules=rules, **more) as eca:
         assert (await eca.ask("add")).text == "It is 42."
         with pytest.raises(TurnError, match=r"offers no prompt 'nothing' now\. It offers: `/tour:greet`"):

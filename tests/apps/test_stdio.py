@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from jupyter_eca.protocol.jsonrpc import ErrorCode, ErrorResponse, Notification, Request, Result
-from tests.mcp_client.house import raw, sdk
+from tests.mcp_client.house import raw, tour_server
 from tests.plugins.test_loader import install
 from tests.support.editor_process import PATIENCE, Editor, editor, environment
 from tests.support.host_and_client import settings
@@ -127,7 +127,7 @@ async def test_neither_tool_servers_nor_jobs_outlive_the_process(workspace: Path
     line = f"echo $$ > {pids[1]}; echo up; sleep 1000"
     serve = {"tool": "shell_command", "arguments": {"command": line, "background": True}}
     story = [{"result": "", "reply": [{"text": "Up."}]}, {"message": "", "reply": [serve]}]
-    servers = {"tour": sdk(str(pids[0]))}
+    servers = {"tour": tour_server(str(pids[0]))}
     allow = {"approval": {"byDefault": "allow"}}
     file.write_text(json.dumps(settings(workspace, story, toolCall=allow, mcpServers=servers)))
     async with editor(workspace) as at:

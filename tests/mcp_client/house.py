@@ -42,6 +42,11 @@ def sdk(*arguments: str, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(HERE / "sdk_server.py"), "stdio", *arguments], **more}
 
 
+def tour_server(*arguments: str, **more: Any) -> dict[str, Any]:
+    """What the SDK's server offers, in a process that is there at once."""
+    return {"command": sys.executable, "args": [str(HERE / "tour_server.py"), *arguments], **more}
+
+
 def puppet(era: str, log: Path | None = None, **more: Any) -> dict[str, Any]:
     arguments = [str(HERE / "puppet_server.py"), era, *([str(log)] if log else [])]
     return {"command": sys.executable, "args": arguments, **more}

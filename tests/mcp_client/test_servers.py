@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
-from typing import TYPE_CHECKING
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 from jupyter_eca.protocol.content import JsonOutputsDetails, Origin
 from jupyter_eca.protocol.mcp import ServerStatus
-from tests.mcp_client.house import PATIENCE, QUICK, house, raw, sdk
+from tests.mcp_client.house import PATIENCE, QUICK, house, raw, sdk, tour_server
 from tests.mcp_client.sdk_server import PIXEL
 
 if TYPE_CHECKING:
@@ -167,3 +169,49 @@ assert not {{"mcp", "mcp_types"}} & set(sys.modules)
 
     done = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await done.wait() == 0
+
+
+QUESTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("tools/list", {}),
+    ("prompts/list", {}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}}),
+    ("tools/call", {"name": "draw", "arguments": {}}),
+    ("tools/call", {"name": "fail", "arguments": {}}),
+    ("tools/call", {"name": "wait", "arguments": {"seconds": 0}}),
+    ("tools/call", {"name": "environment", "arguments": {"name": "NO_SUCH_VARIABLE"}}),
+    ("prompts/get", {"name": "greet", "arguments": {"name": "Ada"}}),
+    ("prompts/get", {"name": "greet", "arguments": {}}),
+    ("prompts/get", {"name": "illustrate", "arguments": {}}),
+    ("resources/read", {"uri": "memo://today"}),
+)
+HELLO: Final = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+def ask_all(server: dict[str, Any]) -> list[Any]:
+    """Return what a server replies to each of the questions."""
+    with subprocess.Popen(
+        [server["command"], *server["args"]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        replies: list[Any] = []
+        for number, (method, params) in enumerate((("initialize", HELLO), *QUESTIONS)):
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            replies.append(json.loads(process.stdout.readline()))
+            if method == "initialize":
+                process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        process.stdin.close()
+    return replies
+
+
+async def test_the_server_that_is_quick_to_start_replies_as_the_sdks_does() -> None:
+    quick, of_the_sdk = await asyncio.gather(*(asyncio.to_thread(ask_all, one) for one in (tour_server(), sdk())))
+    assert quick == of_the_sdk

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from tests.apps.kernel.nbclient_notebook import PATIENCE, Book, Offered, opened, surround
 from tests.host.outside.talking import PROGRAM
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.support.host_and_client import settings
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ RULES: list[dict[str, Any]] = [
 MORE: dict[str, Any] = {
     "toolCall": {"approval": {"allow": {"tour__draw": {}}}},
     "agent": {"reviewer": {"systemPrompt": "Review."}, "helper": {"mode": "subagent"}},
-    "mcpServers": {"tour": sdk()},
+    "mcpServers": {"tour": tour_server()},
     "acpAgents": {"fake": {"command": sys.executable, "args": [str(PROGRAM)]}},
 }
 

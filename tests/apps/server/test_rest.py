@@ -10,7 +10,7 @@ import pytest
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 
 from tests.apps.server.cells import PATIENCE, Watcher
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ def rules() -> dict[str, Any]:
 def tour(eca_config: None, jp_root_dir: Path, tmp_path: Path) -> None:  # noqa: ARG001  # after it
     """A tool server, and a model that uses it."""
     file = jp_root_dir / ".eca" / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "mcpServers": {"tour": sdk()}}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "mcpServers": {"tour": tour_server()}}))
     script = tmp_path / "script.json"
     told = json.loads(script.read_text())
     reply = [{"text": "I add. "}, {"tool": "tour__add", "arguments": {"a": 2, "b": 3}}]

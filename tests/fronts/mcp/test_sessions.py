@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.fronts.mcp.room import LEGACY, MODERN, User, allowed, call, ok, room
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.support.host_and_client import PATIENCE, answer
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ async def test_the_first_task_has_the_tools_of_mcp_servers_that_are_still_starti
         {"message": "", "reply": [{"tool": "tour__add", "arguments": {"a": 40, "b": 2}}]},
     ]
     async with (
-        room(tmp_path, rules, mcpServers={"tour": sdk()}, toolCall=allowed("tour__add")) as at,
+        room(tmp_path, rules, mcpServers={"tour": tour_server()}, toolCall=allowed("tour__add")) as at,
         at.client() as client,
     ):
         assert (await ok(client, "eca_run", prompt="add"))["text"] == "It is 42."

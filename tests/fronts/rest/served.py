@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from jupyter_eca.config.trust import trusted_folders
-from tests.mcp_client.house import raw, sdk
+from tests.mcp_client.house import raw, tour_server
 from tests.support.host_and_client import settings
 from tests.support.timeouts import PATIENCE
 
@@ -100,8 +100,8 @@ def running(
     variables: Mapping[str, str] | None = None,
     **config: Any,
 ) -> Generator[Running]:
-    """Two tool servers: the SDK's `tour`, and `other`."""
-    servers = {"tour": sdk(), "other": raw("good")}
+    """Two tool servers: `tour`, which is like the SDK's, and `other`."""
+    servers = {"tour": tour_server(), "other": raw("good")}
     whole = {"mcpServers": servers, **config}
     (folder / ".eca").mkdir()
     (folder / ".eca" / "config.json").write_text(json.dumps(settings(folder, rules or RULES, **whole)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 
 from tests.fronts.rest.served import Running, Served, running, said, talking
-from tests.mcp_client.house import raw, sdk
+from tests.mcp_client.house import raw, tour_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 SERVERS: dict[str, Any] = {
-    "tour": sdk("--key", "hunter2"),
+    "tour": tour_server(os.devnull, "--key", "hunter2"),
     "other": raw("good"),
     "far": {"url": "http://user:hunter2@127.0.0.1:9/mcp?key=hunter2", "disabled": True},
     "broken": {"command": "/does/not/exist"},
@@ -43,7 +44,7 @@ async def test_servers_are_an_array_of_server_objects_without_their_secrets(at: 
     await at.post("/connect/tour")
     tour, _, far, *_ = await at.get("/servers")
     assert (tour["id"], tour["name"], tour["description"]) == ("tour", "tour", "Be kind to me.")
-    assert tour["path"].endswith("sdk_server.py")
+    assert tour["path"].endswith("tour_server.py")
     assert ADD in tour["tools"]
     assert far == {"id": "far", "name": "far", "path": "http://127.0.0.1:9/mcp"}
 

@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from tests.fronts.rest.served import PATIENCE, ROOT, RULES, Running, Served, running, said, talking
-from tests.mcp_client.house import raw, sdk
+from tests.mcp_client.house import raw, tour_server
 from tests.support.samples import sample
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def process(folder: Path) -> Iterator[Running]:
-    servers = {"tour": sdk(str(folder / "pid")), "other": raw("good")}
+    servers = {"tour": tour_server(str(folder / "pid")), "other": raw("good")}
     with running(folder, "--approve", "allow", rules=[*MANY, *RULES], mcpServers=servers) as at:
         yield at
 

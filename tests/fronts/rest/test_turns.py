@@ -17,7 +17,7 @@ from jupyter_eca.fronts.rest.projection import PIECE_CHARACTERS
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import TextContent
 from tests.fronts.rest.served import RULES, Served, said
-from tests.mcp_client.house import PATIENCE, raw, sdk
+from tests.mcp_client.house import PATIENCE, raw, tour_server
 from tests.support.host_and_client import Desk, desk
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-TOUR = {"tour": sdk()}
+TOUR = {"tour": tour_server()}
 
 
 class Watch:

@@ -81,21 +81,34 @@ async def test_a_file_that_is_no_command_is_passed_over(tmp_path: Path, project:
         assert listed == ["bytes"]
 
 
+# In bare messages: the SDK takes most of a second of CPU to start.
 SERVER = """
-from mcp.server.mcpserver import MCPServer
+import json, sys
 
-docs = MCPServer("docs")
+ARGUMENTS = [{"name": "topic", "required": True}, {"name": "tone", "required": False}]
+PROMPT = {"name": "ask", "description": "Ask the docs", "arguments": ARGUMENTS}
+INFO = {"capabilities": {"prompts": {}}, "serverInfo": {"name": "docs", "version": ""}}
 
 
-@docs.prompt()
-def ask(topic: str, tone: str = "") -> str:
-    \"\"\"Ask the docs\"\"\"
+def answer(method, params):
+    if method == "initialize":
+        return {"result": {**INFO, "protocolVersion": params["protocolVersion"]}}
+    if method == "prompts/list":
+        return {"result": {"prompts": [PROMPT]}}
+    if method != "prompts/get":
+        return {"error": {"code": -32601, "message": "Method not found"}}
+    topic, tone = params["arguments"]["topic"], params["arguments"].get("tone", "")
     if topic == "nothing":
-        raise ValueError("nothing to say")
-    return f"About {topic}, {tone or 'in no tone'}"
+        return {"error": {"code": 0, "message": "nothing to say"}}
+    content = {"type": "text", "text": f"About {topic}, {tone or 'in no tone'}"}
+    return {"result": {"messages": [{"role": "user", "content": content}]}}
 
 
-docs.run("stdio")
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        said = answer(message["method"], message.get("params") or {})
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}), flush=True)
 """
 
 

@@ -17,7 +17,7 @@ from jupyter_eca.protocol.content import (
 )
 from jupyter_eca.transport.eca_client import CallDecision
 from tests.host.turn.subagents.family import mine, spawn
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.support.host_and_client import Desk, answer, desk, outcomes, said
 from tests.support.timeouts import PATIENCE
 
@@ -281,7 +281,7 @@ async def test_subagents_that_only_look_work_side_by_side_and_one_that_fails_sto
 async def test_a_tool_that_its_server_calls_read_only_runs_in_the_order_of_the_answer(tmp_path: Path) -> None:
     adds = [{"tool": "tour__add", "arguments": arguments} for arguments in ({"a": 1, "b": 2}, {"a": 1}, {"a": 1})]
     rules = [{"message": "", "reply": adds}, {"result": "", "reply": [{"text": "Done."}]}]
-    async with desk(tmp_path, rules, **ALL_ALLOWED, mcpServers={"tour": sdk()}) as table:
+    async with desk(tmp_path, rules, **ALL_ALLOWED, mcpServers={"tour": tour_server()}) as table:
         await table.host.mcp.await_started(PATIENCE)
         received = await answer(await table.client(), "add")
     assert list_steps(received) == [*["tour__add runs", "tour__add ended"] * 2, "tour__add not run"]

@@ -9,7 +9,7 @@ import pytest
 
 from jupyter_eca.protocol.jsonrpc import Notification, Request, Result
 from tests.mcp_client.house import raw as mcp
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.requirements.eca.seat import asked, prompt, told
 from tests.requirements.test_eca import TABLE, faults, shapes_in
 from tests.support.host_and_client import PATIENCE, desk
@@ -113,7 +113,7 @@ async def through_all(at: MemoryClient, seed: str, folder: Path) -> dict[Any, st
 async def test_all_that_a_client_of_a_seed_is_sent_has_the_shape_of_its_document(tmp_path: Path, seed: str) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.py").touch()
-    servers = {"one": sdk(), "two": mcp("points somewhere"), "off": sdk(disabled=True)}
+    servers = {"one": tour_server(), "two": mcp("points somewhere"), "off": tour_server(disabled=True)}
     more: dict[str, Any] = {"mcpServers": servers, "toolCall": DENIED, "warnings": ["This is not right."]}
     async with desk(tmp_path, STORY, **more) as table:
         at = connect(table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mcp_client.house import sdk
+from tests.mcp_client.house import tour_server
 from tests.mcp_client.sdk_server import PIXEL
 from tests.requirements.eca.seat import ALLOW_ALL, prompt, seat, told
 
@@ -31,7 +31,7 @@ STORY: list[dict[str, Any]] = [
 @asynccontextmanager
 async def tour(folder: Path) -> AsyncGenerator[MemoryClient]:
     """A client at a host whose one server runs and has told all that it offers."""
-    async with seat(folder, STORY, mcpServers={"tour": sdk()}, toolCall=ALLOW_ALL) as (_, at):
+    async with seat(folder, STORY, mcpServers={"tour": tour_server()}, toolCall=ALLOW_ALL) as (_, at):
         await at.tell("initialized", {})
         while not {"prompts", "resources"} <= (server := await told(at, "tool/serverUpdated", name="tour")).keys() or (
             not (server["prompts"] and server["resources"])
