@@ -18,6 +18,7 @@ import pytest
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from tests.support.editor_process import Editor, editor, environment
 from tests.support.host_and_client import settings
+from tests.support.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -258,7 +259,7 @@ async def test_at_a_terminal_the_user_is_asked(desktop: Desktop, answer: str) ->
     assert bool(desktop.find("narwhal")) == (answer == "no")
 
 
-@pytest.mark.parametrize("command", ["export", "purge"])
+@pytest.mark.parametrize("command", sample(["export", "purge"], every=2))
 async def test_what_is_unknown_is_an_error_that_says_what_there_is(desktop: Desktop, command: str) -> None:
     done = desktop.run(command, "--chat", "nothing")
     assert done.returncode == 1
@@ -268,7 +269,7 @@ async def test_what_is_unknown_is_an_error_that_says_what_there_is(desktop: Desk
     assert all(str(project) in done.stderr for project in desktop.projects)
 
 
-@pytest.mark.parametrize("command", ["export", "purge"])
+@pytest.mark.parametrize("command", sample(["purge", "export"], every=2))
 async def test_where_nothing_is_kept_no_database_is_made(tmp_path: Path, command: str) -> None:
     desktop = Desktop(tmp_path)
     assert desktop.run(command, "--everything").returncode == 1

@@ -1,4 +1,4 @@
-"""Stories of a host with random seeds keep all rules, and a broken rule is noticed. 12 by default, 2,000 more
+"""Stories of a host with random seeds keep all rules, and a broken rule is noticed. 6 by default, 2,000 more
 with NIGHTLY=1."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # A story that breaks off leaves work that was about to begin.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
-SAMPLE, NIGHTLY, BLOCK = 12, 2_000, 20
+SAMPLE, NIGHTLY, BLOCK = 6, 2_000, 20
 # Stories that have failed once.
 FAILED_ONCE = (2030,)
 

@@ -30,7 +30,7 @@ LOOK: dict[str, Any] = {"message": "^look", "reply": [{"tool": "editor_diagnosti
 # `string` is the content of a file, in the schema of a tool; the older seed ignores the configuration, which it does
 # not know: it has been given all of it in the reply to `initialize`.
 NOT_ITS_OWN = {"content string", "config/updated params"}
-EVERY = pytest.mark.parametrize("client", sample(CLIENTS, every=2), ids=lambda client: client.name)
+EVERY = pytest.mark.parametrize("client", sample(CLIENTS, every=3), ids=lambda client: client.name)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ async def test_it_is_asked_only_what_it_can_answer(workspace: Path, client: Clie
         assert ("an error" in at.said(since, chat)) == known
 
 
-@pytest.mark.parametrize("client", CLIENTS[:3], ids=lambda client: client.name)
+@pytest.mark.parametrize("client", sample(CLIENTS[:3], every=3), ids=lambda client: client.name)
 async def test_every_progress_that_it_waits_for_is_finished(workspace: Path, client: Client) -> None:
     async with started(client, workspace) as (at, _):
         begun = await at.told("$/progress", type="start")

@@ -163,7 +163,7 @@ def test_whoever_has_no_token_or_comes_from_elsewhere_is_refused(
     assert served.url.startswith("http://127.0.0.1:")
 
 
-@pytest.mark.parametrize(("name", "value"), [("MCP_TRANSPORT", "pigeon"), ("MCP_HTTP_PORT", "many")])
+@pytest.mark.parametrize(("name", "value"), sample([("MCP_TRANSPORT", "pigeon"), ("MCP_HTTP_PORT", "many")], every=2))
 def test_an_environment_that_makes_no_sense_is_named(folder: Path, name: str, value: str) -> None:
     where = environment(folder, **{"MCP_TRANSPORT": "http", name: value})
     command = [sys.executable, "-m", "jupyter_eca", "mcp"]

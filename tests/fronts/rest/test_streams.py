@@ -29,7 +29,7 @@ pytestmark = pytest.mark.asyncio
 
 # What reads the stream beside Python.
 PARSER = ROOT / "labextension" / "node_modules" / "eventsource-parser"
-CHUNKS = 500
+CHUNKS = 250
 WORDS = "".join(f"w{n:03} " for n in range(CHUNKS))
 MANY: list[dict[str, Any]] = [{"message": "many", "reply": [{"text": WORDS, "chunk": 5, "delay": 0.002}]}]
 # Megabytes that an answer may leave behind: its chat stays loaded.

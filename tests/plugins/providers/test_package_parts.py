@@ -10,15 +10,16 @@ import pytest
 
 from jupyter_eca.plugins.providers.scripted import Script
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
+from tests.support.samples import sample
 
 ROOT = Path(__file__).parents[3]
 
+IMPORT_PARTS = "import sys\nfrom jupyter_eca.plugins.providers.connection.package_parts import import_parts\n"
 IMPORTED = """
 import sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from jupyter_eca.plugins.providers import anthropic as provider
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
-from jupyter_eca.plugins.providers.connection.package_parts import import_parts
 
 target = RequestTarget("anthropic", "", "http://127.0.0.1:9", "a-key")
 with ThreadPoolExecutor() as pool:
@@ -70,14 +71,17 @@ assert all(type(client).__name__ == "AsyncAnthropic" for client in clients), cli
 
 @pytest.mark.parametrize(
     "use",
-    [
-        "assert {*dir(anthropic)} >= set(anthropic.__all__) and dir(anthropic) == sorted(vars(anthropic))",
-        "assert all(hasattr(anthropic, name) for name in anthropic.__all__) and client.messages.create",
-        "from anthropic import *; assert isinstance(client, AsyncAnthropic) and Anthropic",
-        "assert anthropic.resources.messages.Messages and anthropic.lib.vertex and anthropic.types.Message",
-        "from anthropic.resources.messages import Messages; assert not hasattr(anthropic, 'no_such_name')",
-        "from anthropic.types.beta.sessions import BetaManagedAgentsSessionEvent; assert anthropic.types.ModelInfo",
-    ],
+    sample(
+        [
+            "assert {*dir(anthropic)} >= set(anthropic.__all__) and dir(anthropic) == sorted(vars(anthropic))",
+            "assert all(hasattr(anthropic, name) for name in anthropic.__all__) and client.messages.create",
+            "from anthropic import *; assert isinstance(client, AsyncAnthropic) and Anthropic",
+            "assert anthropic.resources.messages.Messages and anthropic.lib.vertex and anthropic.types.Message",
+            "from anthropic.resources.messages import Messages; assert not hasattr(anthropic, 'no_such_name')",
+            "from anthropic.types.beta.sessions import BetaManagedAgentsSessionEvent; assert anthropic.types.ModelInfo",
+        ],
+        every=6,
+    ),
 )
 def test_others_in_the_same_process_can_use_the_whole_package(use: str) -> None:
     run(f"{IMPORTED}\nimport anthropic\n{use}")
@@ -125,12 +129,12 @@ def test_a_package_that_is_imported_already_stays_as_it_is() -> None:
 
 
 def test_a_package_with_other_modules_is_imported_as_usual() -> None:
-    run(f"{IMPORTED}\nassert import_parts('wsgiref', {{'loads': 'no_such_module'}}).__name__ == 'wsgiref'")
+    run(f"{IMPORT_PARTS}\nassert import_parts('wsgiref', {{'loads': 'no_such_module'}}).__name__ == 'wsgiref'")
 
 
 def test_a_package_that_is_missing_is_an_import_error() -> None:
     run(
-        f"""{IMPORTED}
+        f"""{IMPORT_PARTS}
 try:
     import_parts("no_such_package", {{"name": "module"}})
 except ImportError:

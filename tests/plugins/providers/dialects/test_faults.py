@@ -53,7 +53,7 @@ PASSING = (
 # How far apart the places are at which a connection ends, or is reset, and the first one. All of them take an hour.
 STRIDE = 8
 BREAKS = (
-    *((199, 0, reset) for reset in (False, True)),
+    *((397, 0, reset) for reset in (False, True)),
     *(pytest.param(STRIDE, n, reset, marks=pytest.mark.nightly) for reset in (False, True) for n in range(STRIDE)),
 )
 
