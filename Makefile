@@ -32,7 +32,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context screenshots conformance needs needs-lab check typescript static python server conformance-client notebooks stories browser parts environment clean
+.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context screenshots conformance needs needs-lab check typescript alone python server conformance-client notebooks browser parts environment clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -45,18 +45,15 @@ test: needs
 	@$(MAKE) --no-print-directory parts
 
 # One after the other: each shares its tests among the cores, and beside another the waits of the browser are long.
-parts: environment static python server stories browser
+parts: environment alone python server browser
 
 # The packages of Python and of Node.js come at the same time.
 environment:
 	@$(MAKE) --no-print-directory -j 2 $(VENV)/.tested
 
-# Two at a time: each of these keeps one core busy.
-static: $(VENV)/.tested
-	@$(MAKE) --no-print-directory -j 2 check typescript
-
-stories: $(VENV)/.tested
-	@$(MAKE) --no-print-directory -j 2 notebooks conformance-client
+# Two at a time: each of these keeps one core busy. The longest comes first.
+alone: $(VENV)/.tested
+	@$(MAKE) --no-print-directory -j 2 check typescript notebooks conformance-client
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
