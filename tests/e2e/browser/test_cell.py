@@ -219,8 +219,10 @@ def test_approving_for_the_session_asks_once(page: Page, lab: Lab) -> None:
     notebook.wait_for_output(2, "The sum is in total")
 
 
-def test_interrupt_stops_a_streaming_answer_and_keeps_what_was_said(page: Page, lab: Lab) -> None:
-    notebook = asking(page, lab, "interrupt.ipynb", "%%eca\nstream", "%eca you there?")
+def test_an_interrupt_and_the_command_of_the_menu_stop_a_streaming_answer_and_keep_what_was_said(
+    page: Page, lab: Lab
+) -> None:
+    notebook = asking(page, lab, "interrupt.ipynb", "%%eca\nstream", "%eca you there?", "%%eca\nstream")
     notebook.run(1)
     notebook.wait_for_output(1, "tick tick")
     notebook.execute("notebook:interrupt-kernel")
@@ -228,8 +230,14 @@ def test_interrupt_stops_a_streaming_answer_and_keeps_what_was_said(page: Page, 
     notebook.wait_until_run(1)
     notebook.run(2)
     notebook.wait_for_output(2, "Hello from the loopback.")
+    notebook.run(3)
+    notebook.wait_for_output(3, "tick tick")
+    notebook.execute("eca:stop")
+    notebook.wait_for_notification("Stopped the assistant in 1 chat.")
+    notebook.wait_until_run(3)
     notebook.save()
-    assert "tick tick" in markdown_of(notebook.read()["cells"][1])
+    cells = notebook.read()["cells"]
+    assert all("tick tick" in markdown_of(cells[n]) for n in (1, 3))
 
 
 @pytest.mark.nightly

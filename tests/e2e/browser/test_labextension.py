@@ -20,10 +20,11 @@ LOAD = "%load_ext jupyter_eca"
 QUESTION = "%%eca\n"
 
 
-def test_asking_opens_a_cell_below_to_type_into(page: Page, lab: Lab) -> None:
+def test_the_toolbar_has_a_button_that_opens_a_cell_below_to_type_into(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, [LOAD, "x = 1", "y = 2"])
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
-    notebook.execute("eca:ask")
+    page.get_by_role("button", name="Ask the assistant in a new cell below").click()
+    notebook.wait_until("window.jupyterapp.shell.currentWidget.content.mode === 'edit'")
     assert notebook.sources() == [LOAD, "x = 1", QUESTION, "y = 2"]
     assert notebook.cursor() == (2, "edit", 1)
 
@@ -71,13 +72,6 @@ def test_the_new_cell_is_saved_with_the_notebook(page: Page, lab: Lab) -> None:
     notebook.execute("eca:ask")
     notebook.save()
     assert [cell["cell_type"] for cell in notebook.read()["cells"]] == ["code", "code"]
-
-
-def test_the_toolbar_has_a_button_to_ask(page: Page, lab: Lab) -> None:
-    notebook = Notebook.open(page, lab, [LOAD])
-    page.get_by_role("button", name="Ask the assistant in a new cell below").click()
-    notebook.wait_until("window.jupyterapp.shell.currentWidget.content.mode === 'edit'")
-    assert notebook.sources() == [LOAD, QUESTION]
 
 
 @pytest.mark.nightly
