@@ -48,6 +48,7 @@ def test_one_click_below_an_error_asks_about_it(page: Page, lab: Lab, button: st
     panel.sees(answer)
 
 
+@pytest.mark.nightly
 def test_help_is_offered_below_an_error_and_goes_with_it(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1", "1 / 0"])
     notebook.run(0)

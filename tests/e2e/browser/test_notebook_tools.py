@@ -61,6 +61,7 @@ def broken(page: Page, lab: Lab) -> tuple[Notebook, Panel]:
     return notebook, panel
 
 
+@pytest.mark.nightly
 def test_an_error_is_fixed_in_the_notebook_and_the_fix_is_run(page: Page, lab: Lab) -> None:
     notebook, panel = broken(page, lab)
     assert source(notebook, 1) == "print(x / 0)", "nothing is changed before it is approved"

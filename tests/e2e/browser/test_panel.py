@@ -75,6 +75,7 @@ def test_a_key_opens_the_panel_ready_to_be_typed_into(page: Page, lab: Lab) -> N
     expect(panel.box).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_an_answer_streams_in_and_is_stopped(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("endless")
@@ -113,6 +114,7 @@ def test_a_call_that_is_rejected_with_a_reason_does_not_run_and_the_model_is_tol
     assert not (lab.root / "poem.txt").exists()
 
 
+@pytest.mark.nightly
 def test_a_chat_is_found_again_after_the_page_was_reloaded(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("Remember the parrot")
@@ -126,6 +128,7 @@ def test_a_chat_is_found_again_after_the_page_was_reloaded(page: Page, lab: Lab)
     panel.sees("You said: Remember the parrot")
 
 
+@pytest.mark.nightly
 def test_a_call_that_waits_in_one_tab_is_decided_in_another(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("One more poem, for Ada")

@@ -449,6 +449,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
     assert not file.parent.exists()
 
 
+@pytest.mark.nightly
 def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:

@@ -254,6 +254,8 @@ def test_i_stop_a_long_answer(page: Page, lab: Lab, tell: Callable[[str, str], S
     panel.button("Stop").click()
     panel.wait_until_idle()
     story.end()
+    panel.ask("Still there?")
+    panel.sees("You said: Still there?")
 
 
 def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, tell: Callable[[str, str], Story]) -> None:

@@ -244,6 +244,7 @@ def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, keys: Keys)
     expect(card.locator(".eca-Trial")).to_have_count(0, timeout=SECONDS * 1000)
 
 
+@pytest.mark.nightly
 def test_i_leave_out_a_part_of_a_change_and_approve_the_rest(page: Page, lab: Lab, keys: Keys) -> None:
     notebook = open_sales(page, lab, "keys-review.ipynb", NAMES)
     enter_notebook(page)
@@ -262,6 +263,7 @@ def test_i_leave_out_a_part_of_a_change_and_approve_the_rest(page: Page, lab: La
     panel.sees("The names are tidy.")
 
 
+@pytest.mark.nightly
 def test_i_run_the_code_of_an_answer_in_a_new_cell(page: Page, lab: Lab, keys: Keys) -> None:
     """The buttons of the code are seen with the focus as with the mouse."""
     notebook = open_sales(page, lab, "keys-run.ipynb")

@@ -24,6 +24,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.mark.nightly
 async def test_a_prompt_is_answered_with_its_whole_text(name: str, workspace: Path) -> None:
     async with open_client(name, workspace) as client:
         reply = await client.prompt("good morning")
