@@ -44,6 +44,7 @@ class SendLimit(Generic[T]):
 
     def reset(self) -> None:
         """Count from zero. Called when the front has taken items out of the queue. It always takes all of them."""
+        self.has_counted = False  # if not, `reset` need not be called
         self._counted = 0  # how many of the items are counted
         self._characters = 0
         # Above these numbers of items and characters, the front joins pieces of text. They are raised after each
@@ -56,6 +57,7 @@ class SendLimit(Generic[T]):
         end."""
         if len(items) <= FEW_ITEMS:
             return False
+        self.has_counted = True
         self._characters += self._count(items[self._counted :])
         self._counted = len(items)
         return self._counted > self._join_above_items or self._characters > self._join_above_characters

@@ -36,7 +36,7 @@ from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 from jupyter_eca.protocol.methods import METHODS, Sender
 from jupyter_eca.protocol.question import ChatAskQuestionResult
 from jupyter_eca.transport.peer import Peer
-from jupyter_eca.transport.send_limit import NOT_READING, SendLimit
+from jupyter_eca.transport.send_limit import FEW_ITEMS, NOT_READING, SendLimit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, MutableMapping, Sequence
@@ -244,7 +244,7 @@ class EcaSession:
         """If too much waits for the client, join pieces of text. If there is still too much, end the session."""
         if self._close_reason:
             self._waiting_items.clear()  # the session ends, and nothing is sent any more
-        elif self._send_limit.should_join(self._waiting_items):
+        elif len(self._waiting_items) > FEW_ITEMS and self._send_limit.should_join(self._waiting_items):
             # Do not join events during a replay: then a joined event could be partly in the replay, and that part would
             # be sent twice.
             if not self._replaying:
@@ -287,7 +287,8 @@ class EcaSession:
         """Send the items that wait now."""
         async with self.sending:
             waiting_items, self._waiting_items = self._waiting_items, []
-            self._send_limit.reset()
+            if self._send_limit.has_counted:
+                self._send_limit.reset()
             for run in group_events(waiting_items):
                 # First drop the events that a replay has sent. Otherwise they would be joined with later events, and
                 # sent again.
