@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from textwrap import wrap
 from typing import Any, Final
@@ -76,7 +76,7 @@ def _build_definitions(models: Iterator[type[Model]]) -> dict[str, Schema]:
     return models_json_schema([(model, "serialization") for model in models], by_alias=True)[1]["$defs"]
 
 
-def _find_reachable(definitions: Mapping[str, Schema], names: Iterator[str]) -> set[str]:
+def _find_reachable(definitions: Mapping[str, Schema], names: Iterable[str]) -> set[str]:
     """Return the names, and the names of all definitions that they use."""
     found: set[str] = set()
     unchecked = list(names)
