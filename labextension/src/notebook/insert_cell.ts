@@ -44,9 +44,9 @@ export async function insertQuestion(
   await editCell(notebook, place);
 }
 
-/** Whether a cell is a code cell without a text. */
+/** Whether a cell is a code cell without a text, or with a question that is still empty. */
 function isEmptyCode(cell: Cell | null): boolean {
-  return cell?.model.type === 'code' && cell.model.sharedModel.source.trim() === '';
+  return cell?.model.type === 'code' && /^\s*(%%eca\s*)?$/.test(cell.model.sharedModel.source);
 }
 
 /**

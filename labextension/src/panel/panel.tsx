@@ -43,6 +43,7 @@ import { findParent } from '../chat/state';
 import { ChatId } from '../wire/protocol';
 import { App } from '../view/App';
 import { Env, EnvProvider } from '../view/common/env';
+import { ignoreRepeatedClicks } from '../render/repeated_clicks';
 
 /**
  * The CSS selector of the prompt box. The first text area may be that of the notebook's instructions, so the box is
@@ -114,6 +115,7 @@ export class AssistantPanel extends ReactWidget {
   }: PanelParts) {
     super();
     this.addClass('eca-PanelHost');
+    ignoreRepeatedClicks(this.node);
     addCodeColors();
     const trans = translator.load('jupyter_eca');
     this.preferences = preferences;
@@ -289,9 +291,12 @@ export class AssistantPanel extends ReactWidget {
     );
   }
 
-  /** Bring the panel to the front with the card of a waiting call, and focus the card's button that approves it. */
+  /**
+   * Bring the panel to the front with the card of a waiting call, and focus the head of the card. The button that
+   * approves does not get the focus: a second press of Enter would approve what the user has not read.
+   */
   private readonly showCall = (chatId: ChatId, id: string): void => {
-    this.focusSelector = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Approval button`;
+    this.focusSelector = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Tool-head`;
     // Lab calls `focus` when the panel is in front.
     void this.session.openChat(findParent(this.session.state, chatId)).then(this.reveal);
   };

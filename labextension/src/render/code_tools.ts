@@ -7,6 +7,7 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { ignoreRepeatedClicks } from './repeated_clicks';
 import type { CodeTools } from './code_tool_types';
 import { copyText, describeCopyFailure } from './copy_text';
 
@@ -49,6 +50,7 @@ function addTools(block: HTMLElement, codeTools: CodeTools, trans: TranslationBu
   );
   const wrapper = document.createElement('div');
   wrapper.className = 'eca-Code';
+  ignoreRepeatedClicks(wrapper);
   frame.replaceWith(wrapper);
   // Long lines can then be scrolled with the keyboard.
   frame.tabIndex = 0;

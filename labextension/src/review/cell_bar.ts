@@ -8,6 +8,7 @@
 import { Cell } from '@jupyterlab/cells';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
+import { ignoreRepeatedClicks } from '../render/repeated_clicks';
 import { toExactText } from '../render/format';
 
 import '../../style/review.css';
@@ -60,6 +61,7 @@ export class CellBar extends Widget {
     this.descriptionNode.dir = 'auto';
     this.sourceNode.tabIndex = 0;
     this.node.append(this.head);
+    ignoreRepeatedClicks(this.node);
   }
 
   /**

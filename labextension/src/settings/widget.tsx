@@ -12,6 +12,7 @@ import '../../style/settings.css';
 import type { AssistantPanel } from '../panel/panel';
 import { createElement } from '../view/common/element';
 import { Env, EnvProvider } from '../view/common/env';
+import { ignoreRepeatedClicks } from '../render/repeated_clicks';
 import { OwnFiles } from './own_files';
 import { isSection, Section, Settings } from './Settings';
 
@@ -29,6 +30,7 @@ export class SettingsWidget extends ReactWidget {
     const { env, documentManager, session } = panel;
     this.env = documentManager === undefined ? env : { ...env, ownFiles: new OwnFiles(documentManager, session) };
     this.addClass('eca-SettingsHost');
+    ignoreRepeatedClicks(this.node);
   }
 
   /** Show a section. An unknown name is ignored. */

@@ -72,6 +72,8 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
           onKeyDown={event => {
             const first = groups[0]?.chats[0];
             if (event.key === 'Enter' && !event.nativeEvent.isComposing && query.trim() !== '' && first !== undefined) {
+              // Otherwise the prompt box, which gets the focus, would get this key, too.
+              event.preventDefault();
               actions.onOpen(first.id);
             }
           }}

@@ -131,12 +131,17 @@ def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_i
     # The chat shows what is left, and the line below the notebook counts it.
     expect(added).to_have_count(2)
     expect(overview).to_have_text("2 proposed changes · 1 left out")
-    press(notebook, 1, "Decide in the chat")
-    expect(panel.button("Approve 2 of 3 parts")).to_be_focused()
+    # A second press of Enter must not approve: the head of the card gets the focus.
+    bar(notebook, 1).get_by_role("button", name="Decide in the chat").focus()
+    page.keyboard.press("Enter")
+    expect(panel.call("waiting").locator(".eca-Tool-head")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(panel.button("Approve 2 of 3 parts")).to_be_visible()
     hunks(notebook, 1).get_by_role("button", name="Leave out").click()
     hunks(notebook, 0).first.get_by_role("button", name="Leave out").click()
     # Nothing would remain.
     expect(panel.button("Approve 0 of 3 parts")).to_be_disabled()
+    expect(panel.call("waiting")).to_contain_text("All parts are left out.")
     hunks(notebook, 0).first.get_by_role("button", name="Take in again").click()
     approve = panel.button("Approve 1 of 3 parts")
     approve.focus()

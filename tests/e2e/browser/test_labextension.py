@@ -59,11 +59,14 @@ def test_an_empty_cell_becomes_the_question(page: Page, lab: Lab) -> None:
 
 
 @pytest.mark.nightly
-def test_asking_twice_loads_once(page: Page, lab: Lab) -> None:
+def test_asking_twice_loads_once_and_uses_an_empty_question(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["x = 1"])
     notebook.execute("eca:ask")
     notebook.execute("eca:ask")
-    assert notebook.sources() == ["x = 1", LOAD, QUESTION, QUESTION]
+    assert notebook.sources() == ["x = 1", LOAD, QUESTION]
+    page.keyboard.type("Why?")
+    notebook.execute("eca:ask")
+    assert notebook.sources() == ["x = 1", LOAD, QUESTION + "Why?", QUESTION]
 
 
 @pytest.mark.nightly

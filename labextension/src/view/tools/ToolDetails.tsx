@@ -7,7 +7,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
-import { ToolBlock } from '../../chat/blocks';
+import { countParts, ToolBlock } from '../../chat/blocks';
 import { RunCellsDetails, SandboxState, ShellCommandDetails } from '../../wire/protocol';
 import { formatCount, toExactText } from '../../render/format';
 import { formatJson, repeatsText } from '../../render/json_results';
@@ -92,7 +92,11 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
             {toExactText(details.path)} <span className="eca-mod-added">+{details.linesAdded}</span>{' '}
             <span className="eca-mod-removed">−{details.linesRemoved}</span>
           </p>
-          <Diff diff={details.diff} isNotebook={details.cells !== undefined} />
+          {countParts(block)?.changesSomething === false ? (
+            <p className="eca-Note">{trans.__('All parts are left out.')}</p>
+          ) : (
+            <Diff diff={details.diff} isNotebook={details.cells !== undefined} />
+          )}
           {details.runs !== undefined && (
             <>
               <p className="eca-Tool-path">{trans.__('Then these cells run:')}</p>
