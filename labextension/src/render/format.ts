@@ -16,15 +16,15 @@ export function toPlainText(text: string): string {
   return text.replace(ESCAPES, '').replace(/\r\n?/g, '\n');
 }
 
-/** Matches the end of a long row of backticks or tildes. No real fence has so many. */
-const LONG_FENCE = /(?<=(`|~)\1{63})\1+/g;
+/** Matches a long row of backticks or tildes. No real fence has so many. */
+const LONG_FENCE = /(`{64})`+|(~{64})~+/g;
 
 /**
  * Return Markdown as `toPlainText` does, with at most 64 backticks or tildes in a row: JupyterLab's search for formulas
  * stops the page for seconds at thousands of them.
  */
 export function toPlainMarkdown(text: string): string {
-  return toPlainText(text).replace(LONG_FENCE, '');
+  return toPlainText(text).replace(LONG_FENCE, '$1$2');
 }
 
 /**

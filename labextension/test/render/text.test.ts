@@ -15,6 +15,7 @@ import {
   formatCost,
   formatDuration,
   formatNumber,
+  toPlainMarkdown,
   toPlainText,
   replaceCellIds
 } from '../../src/render/format';
@@ -222,4 +223,11 @@ test('cells are named by their numbers, and deleted cells by a part of their ids
 test('a name after a slash is a command, and a path is none', () => {
   expect(['/options', ' /options model large', '/server:prompt', '/OPTIONS'].every(isCommand)).toBe(true);
   expect(['/', '/ x', 'see /options', '/home/ada', '/5'].some(isCommand)).toBe(false);
+});
+
+test('Markdown keeps its fences, and at most 64 backticks or tildes in a row', () => {
+  const fenced = '```python\nx\n```\n~~~~\ny\n~~~~\n``a`b``';
+  expect(toPlainMarkdown(fenced)).toBe(fenced);
+  expect(toPlainMarkdown(`a${'`'.repeat(64)}b${'~'.repeat(64)}`)).toBe(`a${'`'.repeat(64)}b${'~'.repeat(64)}`);
+  expect(toPlainMarkdown(`a${'`'.repeat(900)}b${'~'.repeat(65)}`)).toBe(`a${'`'.repeat(64)}b${'~'.repeat(64)}`);
 });
