@@ -5,9 +5,9 @@
  * entry module is a hash of the path of the folder. So the modules get natural ids: they are numbered in the order in
  * which they are imported.
  *
- * JupyterLab's builder puts style sheets into the JavaScript as they are written. So each style sheet is minified
- * before that (`enforce: 'pre'`). The JavaScript is minified in three passes rather than one, because a pass may
- * shorten what the pass before it has left.
+ * JupyterLab's builder has two loaders for style sheets, whose code would be in each bundle. `minify_css.cjs` takes their
+ * place (`enforce: 'post'`: it comes first when the loaders are asked). The JavaScript is minified in three passes rather
+ * than one, because a pass may shorten what the pass before it has left.
  */
 
 const { SwcJsMinimizerRspackPlugin } = require('@rspack/core');
@@ -18,5 +18,5 @@ const minimizer = new SwcJsMinimizerRspackPlugin({
 
 module.exports = {
   optimization: { moduleIds: 'natural', minimizer: [minimizer] },
-  module: { rules: [{ test: /\.css$/, enforce: 'pre', use: require.resolve('./minify_css.cjs') }] }
+  module: { rules: [{ test: /\.css$/, enforce: 'post', use: require.resolve('./minify_css.cjs') }] }
 };
