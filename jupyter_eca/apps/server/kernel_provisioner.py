@@ -25,10 +25,11 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.paths import SYSTEM_CONFIG_PATH
 
+import jupyter_eca
 from jupyter_eca.workspace.environment import SERVER_TOKENS, drop_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jupyter_eca.apps.server.eca_server import EcaServer
     from jupyter_eca.workspace.jobs.sandbox import Sandbox
@@ -78,7 +79,7 @@ class EcaProvisioner(LocalProvisioner):
             await asyncio.to_thread(self._prepare_sockets)
         prepared = await super().pre_launch(**kwargs)
         if sandbox is not None:
-            prefix = await asyncio.to_thread(self._build_prefix, sandbox)
+            prefix = await asyncio.to_thread(self._build_prefix, sandbox, prepared["cmd"])
         self._has_started, self._is_sandboxed = True, sandbox is not None
         return {**prepared, "cmd": [*prefix, *prepared["cmd"]]}
 
@@ -97,14 +98,24 @@ class EcaProvisioner(LocalProvisioner):
         for left in self._socket_folder.iterdir():
             left.unlink()
 
-    def _build_prefix(self, sandbox: Sandbox) -> list[str]:
+    def _build_prefix(self, sandbox: Sandbox, command: Sequence[str]) -> list[str]:
         """Return the command that makes the sandbox, which comes before the command of the kernel. Blocks: it looks at
         the disk. Raises: RuntimeError."""
         from jupyter_eca.errors import ToolError
+        from jupyter_eca.workspace.jobs.sandbox import REPLACED
 
         manager: Any = self.parent
         folders = (*sandbox.writable, *filter(None, (self._socket_folder,)))
-        own = replace(sandbox, writable=folders, readable=(Path(manager.connection_file),))
+        # The environment of the kernel, and our own package, which may be in another place.
+        programs = (Path(command[0]).parent.parent, Path(jupyter_eca.__file__).parent)
+        seen = (*sandbox.roots, *folders)
+        hidden = (
+            program
+            for program in programs
+            if any(program.is_relative_to(name) for name in REPLACED)
+            if not any(program.is_relative_to(folder) for folder in seen)
+        )
+        own = replace(sandbox, writable=folders, readable=(Path(manager.connection_file), *hidden))
         try:
             return list(own.prepare().prefix)
         except ToolError as error:

@@ -66,7 +66,7 @@ _KERNEL_SETTINGS: Final = ("sys", "sysrq-trigger", "mtrr", "fs", "acpi", "scsi",
 # The kernel's list of Unix sockets.
 _SOCKETS: Final = Path("/proc/net/unix")
 # Folders that the sandbox replaces by its own, so sockets in them cannot be reached.
-_REPLACED: Final = ("/run", "/var/run", "/tmp", "/dev")  # noqa: S108  # names to compare with
+REPLACED: Final = ("/run", "/var/run", "/tmp", "/dev")  # noqa: S108  # names to compare with
 
 # The earlier paths of protected and hidden files that a command moved, and that were not found any more. Their new
 # places are neither protected nor hidden. So commands that may change the folders of these paths need approval until
@@ -90,8 +90,8 @@ class Sandbox:
     network: bool = False
     """Whether a command has the network of this machine."""
     readable: tuple[Path, ...] = ()
-    """Files that a command can read although they are in a place that it cannot read otherwise: the script that it
-    runs."""
+    """Files and folders that a command can read although they are in a place that it cannot read otherwise: the script
+    or the program that it runs."""
     has_own_session: bool = False
     """Whether a command leads a session of its own. Then it can be sent a signal that does not reach the program which
     makes the sandbox."""
@@ -309,7 +309,7 @@ def _list_sockets(changeable: list[Path]) -> list[Path]:
     visible = (  # in the sandbox
         path
         for path in paths
-        if not any(map(path.is_relative_to, _REPLACED)) or any(map(path.is_relative_to, changeable))
+        if not any(map(path.is_relative_to, REPLACED)) or any(map(path.is_relative_to, changeable))
     )
     return [path for path in visible if os.access(path, os.W_OK) and path.is_socket()]
 
