@@ -49,7 +49,9 @@ def configure(folder: Path, **more: Any) -> dict[str, Any]:
     """A configuration whose model makes all `CALLS` at once, and with a hook and a custom tool that write down their
     variables."""
     reply = [{"tool": name, "arguments": arguments} for name, arguments in CALLS]
-    rules: list[dict[str, Any]] = [{"result": "", "reply": [{"text": "Done."}]}, {"message": "", "reply": reply}]
+    # The model is also told that the job has ended, and must not make all calls again for that.
+    done: dict[str, Any] = {"reply": [{"text": "Done."}]}
+    rules = [{"result": "", **done}, {"message": "begin it all", "reply": reply}, {"message": "", **done}]
     whole = settings(folder, rules, toolCall=ALLOWED, customTools={"write": TOOL}, **more)
     whole["hooks"] = {"one": hook("preRequest", "env > hook.txt")}
     whole["providers"] |= PROVIDERS
@@ -82,7 +84,7 @@ async def ask(folder: Path, **more: Any) -> dict[str, set[str]]:
     config = Config.model_validate(configure(folder, **more))
     host = Host(config, Workspace(Files((folder,))), folder / "chats.db")
     async with desk_of(host, folder) as table:
-        await answer(await table.client(), "go")
+        await answer(await table.client(), "begin it all")
         for job in host.jobs.list():
             await host.jobs.wait(job.id)
     return {name: read_variables(folder / f"{name}.txt") for name in (*PROGRAMS, "helper")}
