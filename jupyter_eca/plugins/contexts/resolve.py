@@ -96,14 +96,21 @@ async def list_offers(
     found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in find_plugs().values()))
     known = {_make_identity(context) for context in added}
     failed = live and (await surroundings.recent_looks.read_notebooks(surroundings)).ended_with_error
-    # Sorted by the fit, then an error that has just happened comes first, then in the order of the plug.
+    # Sorted by the fit, then an error that has just happened comes first and the list of all files last, then in the
+    # order of the plug.
     rated = [
-        (_rate_fit(surroundings, query, context), not (failed and isinstance(context, ErrorContext)), place, context)
+        (
+            _rate_fit(surroundings, query, context),
+            not (failed and isinstance(context, ErrorContext)),
+            isinstance(context, RepoMapContext),
+            place,
+            context,
+        )
         for contexts in found
         for place, context in enumerate(contexts)
         if live or not isinstance(context, LiveContext)
     ]
-    ranked = sorted(rated, key=lambda offer: offer[:3])
+    ranked = sorted(rated, key=lambda offer: offer[:4])
     unique = {_make_identity(context): context for *_, context in ranked}
     return [context for identity, context in unique.items() if identity not in known][:MAX_OFFERED]
 
