@@ -135,7 +135,9 @@ export interface ToolBlock extends Keyed {
   /** What is left of the change without these parts; undefined until the server has computed it. */
   readonly remaining?: FileChangeDetails | undefined;
   /** The summary (or else the tool's name) of another call, which must end before this call can run. */
-  readonly waitsFor?: string;
+  readonly waitsFor?: string | undefined;
+  /** The id of that other call. */
+  readonly blockerId?: string | undefined;
 }
 
 /** A link to a page that an answer refers to. */
@@ -428,7 +430,9 @@ function readPerson(by?: Person): { readonly by?: Person } {
 }
 
 /** Add a content to the block of its call, or add a block if the call is new. `by`: who has decided about the call. */
-function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
+function updateCall(blocksBefore: Blocks, content: ToolContent, by?: Person): Blocks {
+  const hasSucceeded = content.type === 'toolCalled' && !content.error;
+  const blocks = hasSucceeded ? endWaiting(blocksBefore, content.id) : blocksBefore;
   const index = blocks.findLastIndex(block => block.kind === 'tool' && block.id === content.id);
   const before = blocks[index];
   const waitsFor = findBlockingCall(blocks, content);
@@ -450,11 +454,25 @@ function updateCall(blocks: Blocks, content: ToolContent, by?: Person): Blocks {
   });
 }
 
-/** If another call must end before this call can run, return the title of that call as `waitsFor`; `{}` otherwise. */
-function findBlockingCall(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor'> {
+/** If another call must end before this call can run, return its title as `waitsFor`, and its id; `{}` otherwise. */
+function findBlockingCall(blocks: Blocks, content: ToolContent): Pick<ToolBlock, 'waitsFor' | 'blockerId'> {
   const id = content.type === 'toolCallRun' ? content.waitsFor : undefined;
   const blocker = blocks.findLast(block => block.kind === 'tool' && block.id === id);
-  return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name } : {};
+  return blocker?.kind === 'tool' ? { waitsFor: blocker.summary ?? blocker.name, blockerId: blocker.id } : {};
+}
+
+/**
+ * Return the blocks after the call `id` has ended without an error: no other call waits for it any more. A call that
+ * does not run because the call before it has failed still names that one.
+ */
+function endWaiting(blocks: Blocks, id: string): Blocks {
+  return blocks.some(block => block.kind === 'tool' && block.blockerId === id)
+    ? blocks.map(block =>
+        block.kind === 'tool' && block.blockerId === id
+          ? { ...block, waitsFor: undefined, blockerId: undefined }
+          : block
+      )
+    : blocks;
 }
 
 /**

@@ -239,6 +239,31 @@ test('the list says that a chat waits until its call is decided, also if the cha
   expect(reduceAll(asked, idle).list[0]?.waiting).toBe(false);
 });
 
+test('a call names the call before it until that one has ended, and still names one that has failed', () => {
+  const call = { id: '1', name: 'first', server: 'ECA', origin: 'native', arguments: {} } as const;
+  const other = { ...call, id: '2', name: 'second' } as const;
+  const send = (...contents: readonly object[]): State =>
+    reduceAll(
+      createState('a'),
+      ...contents.map(content => ({
+        method: 'chat/contentReceived',
+        params: { chatId: 'a', role: 'assistant', content }
+      }))
+    );
+  const waiting = [
+    { ...call, type: 'toolCallRun', manualApproval: true },
+    { ...other, type: 'toolCallRun', manualApproval: true, waitsFor: '1' }
+  ];
+  const findBlocker = (state: State): unknown => {
+    const last = state.chats.a?.blocks.at(-1);
+    return last?.kind === 'tool' ? last.waitsFor : undefined;
+  };
+  const end = { ...call, type: 'toolCalled', outputs: [], totalTimeMs: 1 };
+  expect(findBlocker(send(...waiting))).toBe('first');
+  expect(findBlocker(send(...waiting, { ...end, error: true }))).toBe('first');
+  expect(findBlocker(send(...waiting, { ...end, error: false }))).toBeUndefined();
+});
+
 test('an option that was chosen holds until the agent has answered', () => {
   const chosen = reduce(createState('a'), { type: 'optionChosen', chatId: 'a', option: 'model', value: 'l' });
   expect(chosen.chats.a?.chosenOptions).toEqual({ model: 'l' });
