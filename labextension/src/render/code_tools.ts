@@ -26,6 +26,11 @@ export function addCodeTools(
   }
 }
 
+/** Finds the language of a block of code in its CSS classes. */
+const LANGUAGE = /(?:^| )language-(\S+)/;
+/** Matches languages whose code a kernel cannot run. */
+const NOT_RUN = /^(?:(?:ba|z|fi)?sh|shell|console|text|txt|diff|json|ya?ml|toml|xml|html|css|mermaid)$/i;
+
 /** Put one block of code (`<pre><code>`) into a new element, together with its buttons. */
 function addTools(block: HTMLElement, codeTools: CodeTools, trans: TranslationBundle): void {
   const frame = block.parentElement;
@@ -40,12 +45,18 @@ function addTools(block: HTMLElement, codeTools: CodeTools, trans: TranslationBu
   const showFailure = (copied: boolean): void => {
     failure.textContent = copied ? '' : describeCopyFailure(trans);
   };
+  const language = LANGUAGE.exec(block.className)?.[1] ?? '';
+  const languageName = document.createElement('span');
+  languageName.textContent = language;
   const tools = document.createElement('div');
   tools.className = 'eca-Code-tools';
   tools.append(
+    languageName,
     createButton('copy', trans.__('Copy'), () => void copyText(readCode()).then(showFailure)),
     createButton('insert', trans.__('Insert below the active cell'), () => codeTools.target?.insertBelow(readCode())),
-    createButton('run', trans.__('Run in a new cell below'), () => codeTools.target?.runBelow(readCode())),
+    ...(NOT_RUN.test(language)
+      ? []
+      : [createButton('run', trans.__('Run in a new cell below'), () => codeTools.target?.runBelow(readCode()))]),
     createButton('replace', trans.__('Replace the active cell'), () => codeTools.target?.replaceCell(readCode()))
   );
   const wrapper = document.createElement('div');

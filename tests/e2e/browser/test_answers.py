@@ -25,6 +25,7 @@ CODE = "Try **this**:\n\n```python\nanswer = 6 * 7\n```\n\nThat is all."
 RUN: dict[str, Any] = {"tool": "list_directory", "arguments": {"path": "."}}
 RULES: list[dict[str, Any]] = [
     {"result": "", "reply": [{"text": CODE}]},
+    {"message": "in the shell", "reply": [{"text": f"{CODE}\n\n```bash\nls -la\n```\n"}]},
     {"message": "look first", "reply": [{"text": "I look first."}, RUN]},
     {"message": "", "reply": [{"text": CODE, "chunk": 4, "delay": 0.01}]},
 ]
@@ -120,6 +121,17 @@ def test_without_a_clipboard_an_answer_is_copied_and_a_failure_is_said(page: Pag
     )
     panel.button("Copy this answer as Markdown").click()
     expect(panel.node.locator(".eca-Answer-tools").get_by_role("alert")).to_contain_text("This page may not copy.")
+
+
+def test_the_bar_of_a_block_names_its_language_and_runs_only_what_a_kernel_can_run(page: Page, lab: Lab) -> None:
+    panel = Panel.open(page, lab)
+    panel.ask("in the shell")
+    panel.wait_until_idle()
+    bars = panel.node.locator(".eca-Code-tools")
+    expect(bars).to_have_text(["python", "bash"])
+    expect(bars.first.get_by_role("button", name="Run in a new cell below")).to_be_visible()
+    expect(bars.last.get_by_role("button", name="Insert below the active cell")).to_be_visible()
+    expect(bars.last.get_by_role("button", name="Run in a new cell below")).to_have_count(0)
 
 
 def test_no_estimate_is_shown_for_a_command(page: Page, lab: Lab) -> None:
