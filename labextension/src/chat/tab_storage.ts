@@ -1,6 +1,6 @@
 /**
  * Stores values that a tab of the browser needs again after a reload: the chat that is shown, texts that the user has
- * not sent, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
+ * not sent, the parts that are left out of waiting calls, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
  *
  * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */
@@ -70,6 +70,16 @@ export class TabStorage {
   /** Store the ids of the hunks that the user kept in a change. */
   setKeptHunks(change: string, hunks: readonly number[]): void {
     this.write(`kept ${change}`, hunks.join(' '));
+  }
+
+  /** Return the indexes of the parts that the user leaves out of a waiting call. `call` is the key of the call. */
+  getLeftOut(call: string): readonly number[] {
+    return (this.read(`left out ${call}`) ?? '').split(' ').filter(Boolean).map(Number);
+  }
+
+  /** Store the indexes of the parts that the user leaves out of a waiting call. */
+  setLeftOut(call: string, parts: readonly number[]): void {
+    this.write(`left out ${call}`, parts.join(' '));
   }
 
   /** Return a value; undefined when there is none, or when the browser forbids storage. */

@@ -30,6 +30,7 @@ import { HunkPainter } from './hunk_painter';
 import { HunkStyle } from './hunk_view';
 import { Hunk } from './hunks';
 import { LiveNotebooks } from '../notebook/live_notebooks';
+import { makeCallKey } from '../chat/approval_rules';
 import { TabStorage } from '../chat/tab_storage';
 import { CallOwner, Note, Owner, listNotes } from './notes';
 import { getTone, NotebookOverview, OpenNote } from './overview';
@@ -63,6 +64,8 @@ export class ReviewController {
   private readonly edits = new Map<string, ReviewedEdit>();
   /** The bars that are shown in each cell, by the keys of their notes. */
   private readonly bars = new Map<Cell, Map<string, CellBar>>();
+  /** The keys of the waiting calls for which `restoreLeftOut` was called. */
+  private readonly restoredCalls = new Set<string>();
   /** The cells in which hunks are drawn. */
   private paintedCells = new Set<Cell>();
   /** The ids of the cells that had finished changes at the last refresh, by the keys of their notes. */
@@ -136,6 +139,9 @@ export class ReviewController {
         this.followCells(panel);
         for (const note of listNotes(panel.context.localPath, cells, chats)) {
           noteKeys.add(note.key);
+          if (note.owner.kind === 'call') {
+            this.restoreLeftOut(note.owner);
+          }
           if (note.owner.kind === 'changes' && note.kind !== 'delete') {
             changedCellIds.set(note.key, note.anchorId);
           }
@@ -592,7 +598,22 @@ export class ReviewController {
   /** Leave a part out of a waiting call (`leavesOut`), or include it again. `part` is the index of the part. */
   private leaveOut({ id: call, chatId }: CallOwner, part: number, leavesOut: boolean): void {
     const others = this.findLeftOut(chatId, call).filter(other => other !== part);
-    this.session.leaveOut(call, leavesOut ? [...others, part].sort((a, b) => a - b) : others, chatId);
+    const parts = leavesOut ? [...others, part].sort((a, b) => a - b) : others;
+    this.storage.setLeftOut(makeCallKey(chatId, call), parts);
+    this.session.leaveOut(call, parts, chatId);
+  }
+
+  /** Leave out again what the user has left out of a waiting call before the page was reloaded. Once for each call. */
+  private restoreLeftOut({ id: call, chatId, leftOut }: CallOwner): void {
+    const key = makeCallKey(chatId, call);
+    if (this.restoredCalls.has(key)) {
+      return;
+    }
+    this.restoredCalls.add(key);
+    const parts = this.storage.getLeftOut(key);
+    if (leftOut.length === 0 && parts.length > 0) {
+      this.session.leaveOut(call, parts, chatId);
+    }
   }
 
   /** Keep the changes of these notes. Proposed changes are left as they are. */

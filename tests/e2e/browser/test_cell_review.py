@@ -157,6 +157,21 @@ def test_parts_of_a_change_of_two_cells_are_left_out_in_the_cells_and_approved_i
 
 
 @pytest.mark.nightly
+def test_what_was_left_out_is_left_out_after_a_reload(page: Page, lab: Lab) -> None:
+    notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "reload.ipynb")
+    panel = Panel.show(page)
+    panel.ask("both at once")
+    wait_for(hunks(notebook, 0), 2)
+    hunks(notebook, 0).last.get_by_role("button", name="Leave out").click()
+    expect(panel.button("Approve 2 of 3 parts")).to_be_visible()
+    page.reload()
+    panel = Panel.show(page)
+    expect(panel.button("Approve 2 of 3 parts")).to_be_visible(timeout=SECONDS * 1000)
+    expect(panel.call("waiting").locator(".eca-Diff .eca-mod-add .eca-Diff-text")).to_have_count(2)
+    expect(hunks(notebook, 0).last).to_contain_text("Left out")
+
+
+@pytest.mark.nightly
 def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(
     page: Page, lab: Lab, tmp_path: Path
 ) -> None:
