@@ -39,7 +39,12 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
     setTrial(provider, result);
     await load();
   };
-  const list = Object.values(providers);
+  // Those that can be used come first.
+  const rank = ({ auth }: ProviderStatus): number => Number(auth.status !== 'authenticated');
+  const getName = ({ id, label = id }: ProviderStatus): string => label;
+  const list = Object.values(providers).sort(
+    (left, right) => rank(left) - rank(right) || getName(left).localeCompare(getName(right))
+  );
   return (
     <>
       <p className="eca-Note">
@@ -138,7 +143,11 @@ export function ProviderCard({ provider, trial, onSignIn, onSignOut, onTry, chil
       <div className="eca-Card-actions">
         {login !== undefined && children === false && (
           <button type="button" className="eca-Button" onClick={onSignIn}>
-            {auth.status === 'authenticated' ? trans.__('Use another key…') : trans.__('Sign in…')}
+            {auth.status === 'authenticated'
+              ? trans.__('Use another key…')
+              : login.methods.length > 1
+                ? trans.__('Sign in or paste a key…')
+                : trans.__('Paste a key…')}
           </button>
         )}
         {auth.status === 'authenticated' && (

@@ -114,7 +114,7 @@ export function Settings({ session, section, onChooseSection, onTryAgent, onBack
       </div>
       <div className="eca-Settings-body" role="tabpanel" id={id} aria-labelledby={`${id}-${section}`} tabIndex={0}>
         {onBack && (
-          <button type="button" className="eca-Link" onClick={onBack}>
+          <button type="button" className="eca-Link eca-Settings-back" onClick={onBack}>
             {trans.__('Back to the chat')}
           </button>
         )}

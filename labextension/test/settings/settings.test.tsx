@@ -142,7 +142,7 @@ test('a provider shows where its key comes from, and only a key that was typed c
     'Try the key',
     'Sign out'
   ]);
-  expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Sign in…']);
+  expect(buttons(one({ status: 'unauthenticated' }))).toEqual(['Paste a key…']);
 });
 
 test('only a key that has worked is green, a refused one is red, and an untried one says so', () => {

@@ -104,6 +104,7 @@ def test_the_panel_shows_the_chat_that_a_cell_of_the_notebook_begins(page: Page,
     notebook = Notebook.show(page, lab, ["%load_ext jupyter_eca", "%%eca\nfrom a cell"], "cells.ipynb")
     panel = Panel.show(page)
     expect(panel.node.get_by_role("heading", name="New chat")).to_be_visible()
+    notebook.wait_until_idle()
     notebook.run(0)
     notebook.wait_until_run(0)
     notebook.run(1)

@@ -258,6 +258,8 @@ def test_what_waits_in_a_cell_is_decided_by_another_in_the_panel(browser: Browse
     with person(browser) as first, person(browser) as second:
         notebook = Notebook.open(first, lab, ["%load_ext jupyter_eca", "%%eca\nwrite a file"], "cell.ipynb")
         theirs, panel = joined(second, lab, "cell.ipynb", 2), Panel.show(second)
+        # With an empty box the panel would show the chat at once.
+        panel.box.fill("half a thought")
         notebook.run(0)
         notebook.wait_until_run(0)
         notebook.run(1)

@@ -456,7 +456,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     panel = Panel.open(page, lab)
     body = manage(page, "providers")
     card = body.get_by_role("listitem", name="house", exact=True)
-    card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
+    card.get_by_role("button", name="paste a key…").click(timeout=SECONDS * 1000)
     field = card.get_by_label("API key (kept in memory only: it is gone when this server ends)")
     field.fill("wrong")
     card.get_by_role("button", name="Sign in", exact=True).click()
@@ -488,7 +488,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
     sign_in = card.get_by_role("group", name="Sign in to OpenRouter")
 
     def go() -> Page:
-        card.get_by_role("button", name="Sign in…").click(timeout=SECONDS * 1000)
+        card.get_by_role("button", name="paste a key…").click(timeout=SECONDS * 1000)
         expect(sign_in.get_by_role("button", name="Enter an API key")).to_be_visible(timeout=SECONDS * 1000)
         expect(sign_in.get_by_role("button", name="Sign in in the browser")).to_be_focused()
         sign_in.get_by_role("button", name="Sign in in the browser").click()

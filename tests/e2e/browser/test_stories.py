@@ -264,7 +264,7 @@ def test_i_type_a_key_and_see_whether_it_works(page: Page, lab: Lab, tell: Calla
     open_panel(page, lab, "key.ipynb")
     page.evaluate("() => window.jupyterapp.commands.execute('eca:open-settings', { section: 'providers' })")
     card = page.locator(".eca-Settings-body").get_by_role("listitem", name="OpenRouter", exact=True)
-    sign_in = card.get_by_role("button", name="Sign in…")
+    sign_in = card.get_by_role("button", name="paste a key…")
     expect(sign_in).to_be_visible(timeout=SECONDS * 1000)
     story.begin()
     sign_in.click()
