@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FILE: Final = Path(__file__).with_name("baseline.json")
-BENCHES: Final = ("adapter", "answer", "many_chats")
+BENCHES: Final = ("answer", "many_chats")
 # How much worse a ratio may be.
 TOLERANCE: Final = 1.2
 TRIES: Final = 3
