@@ -25,7 +25,6 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.paths import SYSTEM_CONFIG_PATH
 
-import jupyter_eca
 from jupyter_eca.workspace.environment import SERVER_TOKENS, drop_secrets
 
 if TYPE_CHECKING:
@@ -41,6 +40,9 @@ _NAME: Final = "jupyter-eca"
 # The same as in `config.policy.sources` and `config.layers`, whose import would take long.
 _POLICY_FILE: Final = "jupyter_eca_policy.json"
 _CONFIGURATION_VARIABLES: Final = frozenset({"ECA_CONFIG", "JUPYTER_ECA_POLICY", "JUPYTER_ECA_SERVER_POLICY"})
+
+# The folder of our package `jupyter_eca`.
+_PACKAGE: Final = Path(__file__).parents[2]
 
 _STARTED_OUTSIDE: Final = (
     "The kernel was not started again. It was first started outside of the sandbox, and `toolCall.sandbox.kernels` is "
@@ -107,7 +109,7 @@ class EcaProvisioner(LocalProvisioner):
         manager: Any = self.parent
         folders = (*sandbox.writable, *filter(None, (self._socket_folder,)))
         # The environment of the kernel, and our own package, which may be in another place.
-        programs = (Path(command[0]).parent.parent, Path(jupyter_eca.__file__).parent)
+        programs = (Path(command[0]).parent.parent, _PACKAGE)
         seen = (*sandbox.roots, *folders)
         hidden = (
             program
