@@ -155,7 +155,7 @@ def test_a_connection_that_breaks_loses_and_doubles_nothing(page: Page, lab: Lab
     panel.sees("That is all.")
     panel.wait_until_idle()
     assert len(routes) == 2
-    assert panel.node.locator(".eca-Answer").all_inner_texts() == ["Try this:\n\nanswer = 42\n\nThat is all."]
+    assert panel.node.locator(".eca-Answer").all_inner_texts() == ["Try this:\n\npython\nanswer = 42\n\nThat is all."]
 
 
 def test_what_a_model_writes_is_inert(page: Page, lab: Lab) -> None:
