@@ -164,7 +164,7 @@ test('the sign of the trigger decides which suggestions are requested', async ()
     const answer = {
       contexts: [{ type: 'web', url: 'u' }],
       commands: [],
-      files: [{ type: 'file', path: '/root/a/b', relativePath: 'a/b' }]
+      files: [{ type: 'file', path: '/top/a/b', relativePath: 'a/b' }]
     };
     return Promise.resolve(answer as never);
   };
