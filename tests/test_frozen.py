@@ -70,7 +70,7 @@ def test_nothing_can_be_set_or_deleted() -> None:
     with pytest.raises(FrozenInstanceError):
         place.name = "b"  # pyright: ignore[reportAttributeAccessIssue]  # that is what is refused
     with pytest.raises(FrozenInstanceError):
-        del place.name
+        del place.name  # pyright: ignore[reportAttributeAccessIssue]  # that is what is refused
     with pytest.raises(FrozenInstanceError):
         place.unknown = 1  # pyright: ignore[reportAttributeAccessIssue]  # that is what is refused
     assert not hasattr(place, "__dict__")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, cast
+
+from jupyter_eca.frozen import frozen
 
 Json = Mapping[str, Any]
 
@@ -22,7 +24,7 @@ _SEPARATOR: Final = "__"
 _MCP: Final = f"mcp{_SEPARATOR}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentCall:
     """A tool call of an outside agent. Fields that the agent has not described are empty."""
 

@@ -5,8 +5,9 @@ The events must not know our chats: `host/outside` feeds them to the engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.acp_client.agent_call import AgentCall
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import AgentOption
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextSaid:
     """A piece of the agent's answer."""
 
@@ -23,14 +24,14 @@ class TextSaid:
     """The id of the message; "" if the agent gives none. Another id begins another message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """A piece of the agent's reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageShown:
     """An image in the agent's answer."""
 
@@ -39,14 +40,14 @@ class ImageShown:
     """The data of the image, without a prefix."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallDescribed:
     """A tool call has begun, or more is known of it. `call.status` says how far it is."""
 
     call: AgentCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionAsked:
     """The agent asks whether a call may run, and waits for the answer."""
 
@@ -57,7 +58,7 @@ class PermissionAsked:
     """The answers that the agent offers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanChanged:
     """The agent has changed its plan."""
 
@@ -65,7 +66,7 @@ class PlanChanged:
     """The text and the status of each step: `pending`, `in_progress` or `completed`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentUsageChanged:
     """How full the context window of the agent's model is."""
 
@@ -77,14 +78,14 @@ class AgentUsageChanged:
     """What the session has cost so far in US dollars; None when it is not known, or another currency."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentTitleChanged:
     """The agent has given the session a title."""
 
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeChanged:
     """The session has another mode."""
 
@@ -92,7 +93,7 @@ class ModeChanged:
     """The name that the agent gives to the mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OptionsChanged:
     """The session has other options, or other values of them. `AgentSession.options` has them."""
 
@@ -100,14 +101,14 @@ class OptionsChanged:
     """The options that have another value than before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoticeShown:
     """A notice for the user, from the agent or from us."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptEnded:
     """The agent has answered the prompt. Nothing of its turn follows."""
 

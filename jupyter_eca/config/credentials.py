@@ -25,12 +25,13 @@ import logging
 import os
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.config.keyring_backend import Keyrings
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,7 +51,7 @@ _IN_PLAIN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredKey:
     """A stored key."""
 

@@ -6,24 +6,25 @@ result back to the engine: it calls `step` with one of the `inputs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gather:
     """Read the contexts that the prompt mentions (`@data.csv`); or, if the prompt is a command, run the command."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelGathering:
     """Stop what `Gather` began: the reading of contexts, or the command."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallModel:
     """Send a request to the model, or to the outside agent of the turn.
 
@@ -37,7 +38,7 @@ class CallModel:
     """The request to send."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelModel:
     """Cancel a model call."""
 
@@ -45,7 +46,7 @@ class CancelModel:
     """The number of the model call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wait:
     """Feed `WaitEnded` when the time has passed."""
 
@@ -55,7 +56,7 @@ class Wait:
     """How long the wait lasts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelWait:
     """Cancel a wait."""
 
@@ -63,7 +64,7 @@ class CancelWait:
     """The number of the model call that failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTool:
     """Run a tool. Feed `ToolFinished` when it has ended."""
 
@@ -75,7 +76,7 @@ class RunTool:
     """The arguments of the call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelTool:
     """Cancel a running tool. Still feed `ToolFinished` when it has ended."""
 
@@ -83,7 +84,7 @@ class CancelTool:
     """The id of the call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskUser:
     """Ask the user to approve or reject a call. Feed `Approved` or `Rejected`; feed `Rejected` if nobody can answer."""
 
@@ -91,7 +92,7 @@ class AskUser:
     """The id of the call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MakeTitle:
     """Ask a model for the title of the chat. The turn does not wait for it.
 
@@ -102,7 +103,7 @@ class MakeTitle:
     """The request to send."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefuseCall:
     """Tell the outside agent that one of its calls was rejected. It is waiting for the decision."""
 

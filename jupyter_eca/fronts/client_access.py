@@ -7,9 +7,11 @@ made: for a Jupyter server, `apps/server/authorization.py` decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +32,7 @@ class AccessLevel(IntEnum):
     """The client may approve tool calls, answer questions and change the rules of approval."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClientAccess:
     """What a client may do."""
 

@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import parse_qs, urlsplit
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _FOR_NOW: Final = " There is no system keyring to store it in, so it ends with t
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignInPage:
     """The page that the browser shows at the end."""
 
@@ -56,7 +57,7 @@ class SignInPage:
         return f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Landing:
     """The address that the browser comes back to, and what belongs to it."""
 

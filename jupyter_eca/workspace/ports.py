@@ -62,11 +62,12 @@ show why the promises matter:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     import asyncio
@@ -107,7 +108,7 @@ class RunObserver(Protocol):
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """The folders that the assistant may see. The first of them is also the root of Jupyter's contents API."""
 
@@ -273,7 +274,7 @@ class CellKernel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunningKernel:
     """A kernel that runs."""
 
@@ -359,7 +360,7 @@ class OpenNotebooks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RanInput:
     """An input that ran in a kernel, for example a cell."""
 
@@ -403,7 +404,7 @@ class QuestionAsker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputPart:
     """A part of a stored output. Positions count bytes of UTF-8."""
 
@@ -417,7 +418,7 @@ class OutputPart:
     """The size of the whole output."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundLines:
     """Lines of a stored output that contain a text, or that match a regular expression."""
 
@@ -491,7 +492,7 @@ CELLS: Final = "cells"
 """The type of a job that runs code in a kernel."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewJob:
     """A job that is about to be registered."""
 
@@ -513,7 +514,7 @@ class NewJob:
     """When the job began, in seconds of the monotonic clock; None for now."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobEnding:
     """How a job ended by itself. It is not used for a job that was killed."""
 
@@ -572,7 +573,7 @@ class Jobs(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchedRule:
     """What the model reads when it fetches a rule."""
 
@@ -680,7 +681,7 @@ class McpServers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """The files, kernels and notebooks that a host works on."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.named_arguments import describe_folder, get_parent_folder
 from jupyter_eca.engine.approval.shell_parser import find_keys
 from jupyter_eca.engine.model.request import ApprovalCoverage
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class ScopeKind(StrEnum):
     """Calls whose arguments name the same folders, addresses and texts, see `named_arguments`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalScope:
     """The calls that one approval for the session covers."""
 

@@ -13,9 +13,10 @@ has all parts of its tool.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
 
@@ -34,7 +35,7 @@ KIND: Final = "do"
 RUN: Final = "run"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallPart:
     """One of the things that a call does."""
 

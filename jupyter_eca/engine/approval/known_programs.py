@@ -17,11 +17,12 @@ out: then approvals are remembered for its exact line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from jupyter_eca.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class ReadOnlyProgram:
     """The arguments with which a program only reads."""
 

@@ -6,10 +6,11 @@ It must not know any vendor: the modules of `plugins/providers` translate the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ApprovalCoverage(StrEnum):
     """Calls for the same notebook."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """A tool as the model sees it."""
 
@@ -104,7 +105,7 @@ class ToolSpec:
         return own
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextPart:
     """Text of the user or of the model."""
 
@@ -112,7 +113,7 @@ class TextPart:
     """The text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningPart:
     """Reasoning of the model."""
 
@@ -124,7 +125,7 @@ class ReasoningPart:
     """The vendor's proof that the text comes from its model. Without it, the part must not be sent back."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImagePart:
     """A picture."""
 
@@ -136,7 +137,7 @@ class ImagePart:
     """The name of the picture in the text of a tool's result: "picture 1 of cell 27". Empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DocumentPart:
     """A whole PDF document."""
 
@@ -146,7 +147,7 @@ class DocumentPart:
     """The data in base64, without a `data:` prefix."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolUsePart:
     """A tool call that the model made."""
 
@@ -160,7 +161,7 @@ class ToolUsePart:
     """A text of the vendor that must be sent back with the call, unchanged; empty for none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResultPart:
     """The result of a tool call."""
 
@@ -181,7 +182,7 @@ class ToolResultPart:
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatMessage:
     """One message of a conversation."""
 
@@ -205,7 +206,7 @@ def list_offered(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in tools if not tool.replaced_by)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRequest:
     """A request to a model."""
 

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from jupyter_eca.frozen import frozen
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -45,7 +47,7 @@ class Quoting(Enum):
     RAW = auto()  # a here document in which it does not
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArgumentPlace:
     """A place for an argument."""
 
@@ -57,7 +59,7 @@ class ArgumentPlace:
     """The line of the place in the command, for error messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HereDocument:
     """A here document. When it is filled, no line of it may equal its delimiter, which would end it too early."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import (
     Role,
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 PIECE_CHARACTERS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnCompleted:
     """Says that the turn has ended with an answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnFailed:
     """Says that the turn failed or was stopped."""
 
@@ -44,7 +45,7 @@ class TurnFailed:
     """Why it has no answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamItem:
     """One item of a stream."""
 

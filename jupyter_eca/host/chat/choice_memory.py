@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from jupyter_eca.engine.chat.remembered_choices import (
     RememberedChoice,
     recall_choices,
 )
+from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.protocol.lifecycle import MessageType
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChoicePlace:
     """Where the user has made a choice."""
 

@@ -7,8 +7,9 @@ implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandAnswer:
     """The result of a command that answers without a model."""
 
@@ -26,7 +27,7 @@ class CommandAnswer:
     """The id of the chat that the client shows next, "" to stay in this chat."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compaction:
     """The result of a command that lets the model summarize the conversation."""
 
@@ -34,7 +35,7 @@ class Compaction:
     """What the summary must keep."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandReplacement:
     """The result of a command that is replaced by a message to the model."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ToolError
+from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import CostFilter, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
@@ -41,7 +41,7 @@ _MIN_SCALE, _MAX_SCALE = 0.5, 3.0
 _CACHE_MS = 5 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bill:
     """Who pays for a request to a model: its cost is recorded for this model, chat, turn and notebook."""
 
@@ -60,7 +60,7 @@ class Bill:
     chat (`Ledger.record_request`). The request for a title, for example, does not."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _LastRequest:
     """The last request of a chat."""
 
@@ -76,7 +76,7 @@ class _LastRequest:
     """Whether the vendor has the request in its cache."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Account:
     """The costs that a client shows for a chat."""
 

@@ -5,9 +5,11 @@ It must not know prices or budgets: `host/costs` does.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from operator import add
 from typing import TYPE_CHECKING
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import DatabaseConnection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spending:
     """One request to a model."""
 
@@ -39,7 +41,7 @@ class Spending:
     """The price in US dollars, None if it is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CostFilter:
     """Selects the requests that are summed, in all workspaces. A field that is None selects all."""
 
@@ -53,7 +55,7 @@ class CostFilter:
     """The time of the oldest request, in milliseconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Total:
     """A sum over requests."""
 

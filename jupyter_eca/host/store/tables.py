@@ -14,12 +14,13 @@ import json
 import logging
 import os
 import sqlite3
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import ChangeDecision
+from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.connection import UnknownCommit, transaction
 from jupyter_eca.host.store.message_index import MessageIndex
@@ -109,7 +110,7 @@ _UNSTORABLE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RefusedWrite:
     """An event, selection or cost of a chat that can never be stored."""
 
@@ -119,7 +120,7 @@ class RefusedWrite:
     """The error, for the log and the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteResult:
     """The result of `Tables.write`: what was stored, and what was refused."""
 

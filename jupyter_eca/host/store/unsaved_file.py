@@ -15,10 +15,11 @@ import os
 import secrets
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.spending import Spending
 from jupyter_eca.protocol.event import Event
 
@@ -34,7 +35,7 @@ UNSAVED_PATTERN: Final = "unsaved-*"
 _LOCKED_BYTE: Final = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnsavedRows:
     """The events and costs that could not be stored."""
 
@@ -69,7 +70,7 @@ def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
     return fresh.rename(folder / name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnsavedFile:
     """A file that this process has locked."""
 

@@ -8,8 +8,10 @@ finds the plugs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -84,7 +86,7 @@ class Keyed(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preset:
     """A provider that is known by name, so that a user only has to enter a key."""
 
@@ -105,7 +107,7 @@ class Preset:
     """Its cheap and fast model, for small requests such as the title of a chat; "" if none is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceAuthorization:
     """A sign-in with a code, which the user types in a browser on any device. The fields are those of RFC 8628, section
     3.2."""

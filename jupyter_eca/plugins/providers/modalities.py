@@ -8,10 +8,11 @@ use it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.request import DocumentPart, ImagePart, TextPart, ToolResultPart
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig
@@ -32,7 +33,7 @@ PDF_PLACEHOLDER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Modalities:
     """What a model can read besides text."""
 

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import aclosing
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
+from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.plugins.tools.notebook_search import MAX_NOTEBOOKS, search_notebooks
 from jupyter_eca.workspace.files import programs
@@ -75,7 +75,7 @@ async def grep(
 TOOLS = (grep,)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Search:
     """What is searched for, and where."""
 

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.paths import find_process_records
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _CLOCK_TOLERANCE: Final = 2.0
 _SUFFIX: Final = ".process"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Orphan:
     """A process that still ran after the program that started it was killed. We have ended it."""
 

@@ -13,9 +13,9 @@ property such as the folder.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ _ESCAPE: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TerminalText:
     """Output that is not a mark."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptStarted:
     """The shell shows its prompt. So we know that it has a shell integration."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandStarted:
     """The shell starts to run a command."""
 
@@ -52,7 +52,7 @@ class CommandStarted:
     """The command line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandFinished:
     """A command has ended."""
 
@@ -60,7 +60,7 @@ class CommandFinished:
     """Its exit code; None if the shell does not report it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FolderChanged:
     """The working directory of the shell has changed."""
 

@@ -8,10 +8,11 @@ It must not know how a prompt is sent: `offers/run.py` does.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
+
+from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.offers_base import Caller
@@ -30,7 +31,7 @@ _SCHEMA: Final[dict[str, Any]] = {
 _MAX_DETAIL_CHARACTERS: Final = 4_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingRequest:
     """A request for permission, or a question, that waits for OpenCode's user."""
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit
 
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import LocalError
+from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class User(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrowserSignIn:
     """One sign-in with a browser."""
 
