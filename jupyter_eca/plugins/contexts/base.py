@@ -33,11 +33,12 @@ class ReadingCheck(Protocol):
 
 
 async def allow_reading(path: str, /) -> None:
-    """Let every notebook be read."""
+    """Let everything be read: the `ReadingCheck` for notebooks where there are no rules."""
 
 
 async def refuse_reading(path: str, /) -> None:
-    """Let no file be read that the user has not mentioned. Raises: ToolError."""
+    """Let nothing be read: the `ReadingCheck` for files that the user has not mentioned, where there are no rules.
+    Raises: ToolError in any case."""
     raise ToolError(f"{path} is not mentioned.")
 
 
@@ -59,22 +60,22 @@ class Surroundings:
     notebooks: OpenNotebooks | None = None
     """The notebooks that are open in the user's clients."""
     recent_looks: RecentLooks = field(default_factory=RecentLooks)
-    """What was read of the open notebooks a moment ago. It is used again while the user types more letters."""
+    """Reads the open notebooks and the kernel while the user types, and uses each answer again for the next letters."""
     variables_config: VariablesConfig = field(default_factory=VariablesConfig)
     """The setting that limits how much a model learns about a variable."""
     kernels: Kernels | None = None
     """The kernels of notebooks. None if the user asks in a cell, with `%%eca`. Then the kernel of that cell is
     meant."""
     execution_memory: ExecutionMemory | None = None
-    """The cells that have run in this process, and their errors; present if the engine runs in the kernel."""
+    """The cells that have run in this process, and their errors. None unless the engine runs in the kernel."""
     notebook: str = ""
-    """The path of the notebook in which the user asked, "" for none, and also while the user types."""
+    """The path of the notebook in which the user asked. "" for none, and while the user still types the message."""
     known: KnownVersions = field(default_factory=KnownVersions)
     """Remembers the versions of files and cells that the model gets."""
     policy: AppliedPolicy = field(default_factory=AppliedPolicy)
     """The administrator's policy."""
     run_histories: Kernels | None = None
-    """The kernels of notebooks, to find out what has run in them. Unlike `kernels` it is also present if the user asks
+    """The kernels of notebooks, to find out what has run in them. Unlike `kernels`, this is not None if the user asks
     in a cell."""
     history: History = ()
     """The conversation so far. The model has read it, so a context may leave out what is already in it."""

@@ -34,7 +34,9 @@ class CellPlug:
     async def query(self, surroundings: Surroundings, query: str) -> list[CellContext]:
         """Offer the active cell first, the others in their order. A cell without a text is offered only when the user
         types its number."""
+        # `recent_looks` keeps what was read of notebooks and kernels in the last seconds.
         overview = await surroundings.recent_looks.read_notebooks(surroundings)
+        # The first path is that of the active notebook, and the cells are its cells.
         active_path = overview.paths[0] if overview.paths else ""
         ordered = sorted(overview.cells, key=lambda cell: cell.id != overview.active)
         cells = {f"cell:{cell.number}": cell for cell in ordered if cell.first_line or query}

@@ -82,8 +82,8 @@ def _read_kernel_error(kernel: ExecutionMemory) -> Material:
 
 
 def _render_passed_cells(document: NotebookDocument, last: NotebookCell, traceback: str) -> str:
-    """Return the text of the cell that failed and of the cells that the traceback names. If no cell has an execution
-    count of the traceback any more, the text says so."""
+    """Return the text of the cell that failed (`last`) and of the cells that the traceback passes through. For an
+    execution count of the traceback that no cell has any more, the text says so."""
     passed, counts = find_passed_cells(document, last, traceback)
     ids = {last.id, *(cell.id for cell in passed)}
     missing = "".join(

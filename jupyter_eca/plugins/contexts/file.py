@@ -46,12 +46,13 @@ class FilePlug:
     async def resolve(self, surroundings: Surroundings, context: FileContext) -> Material:
         """Read the file. A notebook is read cell by cell: as it is in the page if it is open, else as it was saved."""
         path, lines = context.path, context.lines_range
-        cells = await _find_cells(surroundings, path)
-        if cells is None:
+        document = await _read_notebook(surroundings, path)
+        if document is None:
             return await run_read(read_file, surroundings.files, path, lines, surroundings.known)
         if lines is None:
-            return replace(await asyncio.to_thread(open_notebook.render_whole, cells, surroundings.known), label=path)
-        return Material(path, _cut_lines(render_cells(cells), lines, path).text)
+            material = await asyncio.to_thread(open_notebook.render_whole, document, surroundings.known)
+            return replace(material, label=path)
+        return Material(path, _cut_lines(render_cells(document), lines, path).text)
 
 
 CONTEXT = FilePlug()
@@ -77,7 +78,7 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
     key = make_file_key(real)
     if real.suffix.lower() == ".ipynb":
         text = notebook_text.render_notebook(text, path)
-        known = None
+        known = None  # the lines that the model gets are not lines of the file, so they are not remembered
     shown = _cut_lines(text, lines, path)
     if known is not None and len(data) == size:
         known.learn_lines(key, text, shown.lines, shown.total)
@@ -85,9 +86,9 @@ def read_file(files: Files, path: str, lines: LinesRange | None, known: KnownVer
     return Material(path, shown.text + cut)
 
 
-async def _find_cells(surroundings: Surroundings, path: str) -> NotebookDocument | None:
+async def _read_notebook(surroundings: Surroundings, path: str) -> NotebookDocument | None:
     """Return a notebook with the ids and states of its cells. None for other files, and for a notebook that is too old
-    or damaged to be edited: that one is read as text."""
+    or damaged to be edited. Such a notebook is read as text."""
     if surroundings.notebooks is None or not path.lower().endswith(".ipynb"):
         return None
     if (name := await open_notebook.find_open_path(surroundings, path)) is not None:
@@ -115,8 +116,8 @@ class _ShownText:
 
 
 def _cut_lines(text: str, lines: LinesRange | None, path: str) -> _ShownText:
-    """Return some lines of a text; None for all. A range that goes beyond the end stops at the end. `path` names the
-    file in the error. Raises: ToolError when the range begins behind the end."""
+    """Return the lines of a text that `lines` names; if it is None, all lines. A range that goes beyond the end stops
+    at the end. `path` names the file in the error. Raises: ToolError when the range begins behind the end."""
     all_lines = text.removesuffix("\n").split("\n")
     start = max(1, lines.start) if lines else 1
     if lines and start > len(all_lines):

@@ -64,6 +64,7 @@ async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: st
     # The part of the URI that is typed: the variable at its end and its value so far, and whether all others have
     # values.
     typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
+    # The user has not come to a variable yet, or types only the name of the template.
     if typed is None or (typed.variable == "" and not typed.is_complete):
         is_named = rate_fit(query, f"{template.server}:{template.name}") is not None or (
             bool(query) and typed is not None

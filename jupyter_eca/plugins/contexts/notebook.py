@@ -28,8 +28,8 @@ class NotebookPlug:
         """Offer the open notebooks, the active one first. Only the others need their path in the mention."""
         paths = (await surroundings.recent_looks.read_notebooks(surroundings)).paths
         found = [
-            NotebookContext(label=f"notebook:{path}" if place else "notebook", description=path, path=path)
-            for place, path in enumerate(paths)
+            NotebookContext(label=f"notebook:{path}" if index else "notebook", description=path, path=path)
+            for index, path in enumerate(paths)
         ]
         return [context for context in found if rate_fit(query, f"notebook:{context.path}") is not None]
 

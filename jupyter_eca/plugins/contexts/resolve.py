@@ -121,14 +121,14 @@ async def find_mentioned_contexts(
     """Return the contexts that a message names with `@` or `#`, if they exist or belong to a live notebook. A mention
     of one of the contexts that were sent with the message means that one: the number of a cell may mean another cell by
     now, and the name of a file may be in two folders."""
-    surroundings = _read_once(surroundings)
-    has_at_sign = set(find_mentions(message, "@"))
+    surroundings = _cache_notebooks(surroundings)
+    at_mentions = set(find_mentions(message, "@"))
     mentions = [
         mention for mention in find_mentions(message) if not any(_is_named(context, mention) for context in sent)
     ]
     found = await asyncio.gather(
         *(
-            _resolve_mention(surroundings, mention, has_at_sign=mention in has_at_sign)
+            _resolve_mention(surroundings, mention, has_at_sign=mention in at_mentions)
             for mention in mentions[:_MAX_MENTIONS]
         )
     )
@@ -144,7 +144,7 @@ def list_named(contexts: Iterable[ChatContext], message: str) -> tuple[ChatConte
 async def read_materials(surroundings: Surroundings, contexts: Iterable[ChatContext]) -> list[Material]:
     """Read contexts, each once and in order: the message may name a cell by its number while the client sends it by its
     id. If a context cannot be read, its text is the reason."""
-    surroundings = _read_once(surroundings)
+    surroundings = _cache_notebooks(surroundings)
     unique = {_make_identity(context): context for context in contexts if not _is_blank(context)}
     if any(isinstance(context, ErrorContext) for context in unique.values()):
         surroundings = replace(surroundings, shows_error=True)
@@ -187,8 +187,8 @@ def as_model_input(
     return text, images, tuple(document for material in found for document in material.documents)
 
 
-def _read_once(surroundings: Surroundings) -> Surroundings:
-    """Return the surroundings with notebooks that are read at most once."""
+def _cache_notebooks(surroundings: Surroundings) -> Surroundings:
+    """Return the surroundings for one message, in which each notebook is read at most once."""
     if surroundings.notebooks is None:
         return surroundings
     return replace(surroundings, notebooks=CachedNotebooks(surroundings.notebooks))
@@ -220,7 +220,8 @@ async def _read_material(surroundings: Surroundings, context: ChatContext) -> Ma
 
 
 def _find_plug(context: ChatContext) -> Context:
-    """Return the plug of a context. An `OtherContext` of a known type has fields that do not fit."""
+    """Return the plug of a context. An `OtherContext` of a known type has fields that the plug of this type cannot
+    read, so the plug with the kind "" reads it."""
     is_invalid = isinstance(context, OtherContext) and context.type in TYPES
     return find_plugs()[""] if is_invalid else find_plugs().get(context.type, find_plugs()[""])
 
@@ -247,7 +248,8 @@ async def _resolve_mention(surroundings: Surroundings, mention: str, *, has_at_s
 
 
 async def _can_exist(surroundings: Surroundings, context: LiveContext) -> bool:
-    """Return whether there is a kernel for a variable or a table, or an open notebook for any other part of it."""
+    """Return whether there is what a context needs: a kernel for a variable or a table, an open notebook for any other
+    context."""
     if isinstance(context, VariableContext | TableContext):
         return surroundings.kernel is not None
     return surroundings.notebooks is not None and bool(await surroundings.notebooks.list())
@@ -327,8 +329,8 @@ def _make_label(context: ChatContext) -> str:
 
 
 def _rate_fit(surroundings: Surroundings, query: str, context: ChatContext) -> int:
-    """Return how well an offer fits the query. If a plug has found it for another reason than its name, it ranks
-    between a common beginning and common letters."""
+    """Return how well the name of an offer fits the query: a value of `Fit`, of which the lowest is the best. If a plug
+    has found the offer for another reason than its name, that is `Fit.WORD`."""
     name = _make_label(context)
     if isinstance(context, VariableContext | TableContext) and (found := rate_fit(query, context.name)) is not None:
         return found

@@ -32,7 +32,7 @@ class WebPlug:
     """The `type` of its contexts in the messages of the protocol."""
 
     async def query(self, surroundings: Surroundings, query: str) -> list[WebContext]:
-        """Offer the typed text itself if it is a URL."""
+        """Offer the typed text itself if it is a URL. Ten characters or less cannot be the URL of a public page."""
         return [WebContext(url=query)] if query.startswith(("http://", "https://")) and len(query) > 10 else []
 
     async def resolve(self, surroundings: Surroundings, context: WebContext) -> Material:

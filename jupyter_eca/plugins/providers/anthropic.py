@@ -140,7 +140,8 @@ class AnthropicProvider:
         return _find_url(settings)
 
     async def models(self, settings: ProviderConfig) -> tuple[str, ...]:
-        """Return the configured models, then ours; none without a key."""
+        """Return the configured models, then ours; none without a key. For another server (`url`), return only the
+        configured models, or ours if none are configured."""
         configured = tuple(settings.models)
         if settings.url:
             return configured or MODELS  # another server may not have our models

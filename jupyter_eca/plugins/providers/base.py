@@ -81,7 +81,8 @@ class Keyed(Protocol):
     async def check(self, settings: ProviderConfig) -> None:
         """Ask the server, with its cheapest request, whether it accepts the key of these settings.
 
-        Raises: ProviderError; with status 401 for a key that it rejects, with another one when that is unknown.
+        Raises: ProviderError. Its status is 401 if the server rejects the key. With any other status, it is not known
+        whether the key is valid.
         """
         ...
 

@@ -162,14 +162,15 @@ class Catalog:
         return self._cached_entries[1]
 
     def find_key_variables(self, environment: Mapping[str, str]) -> frozenset[str]:
-        """Return the names of the variables that have keys of providers, without those that the user keeps."""
+        """Return the names of the variables that have keys of providers, without those that the user lets programs
+        have (`keptVariables`)."""
         names = {plug.key_variable for plug in self._plugs.values() if isinstance(plug, Keyed)} | self._key_variables
         keys = {entry.settings.read_key() for entry in self.entries().values()}
         return find_key_variables(environment, names, keys, self._config.kept_variables)
 
     def build_environment(self) -> dict[str, str]:
         """Return the environment of a program that we start for a model, a project or the user: ours without the keys
-        of providers, unless the user keeps them, and without the tokens of servers."""
+        of providers, except those in `keptVariables`, and without the tokens of servers."""
         environment = inherit_environment()
         removed = self.find_key_variables(environment)
         return {name: value for name, value in environment.items() if name not in removed}

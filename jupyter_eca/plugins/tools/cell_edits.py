@@ -134,7 +134,8 @@ async def notebook_edit_cell(
     return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
-# It is not `revertible`: everything that such a tool changes is in its preview, and the outputs of a cell are not.
+# This tool is not `revertible`. The preview of a revertible tool shows all that is changed. The preview of this one does
+# not show the outputs that are deleted with the cell.
 @tool(
     makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],
@@ -176,6 +177,7 @@ def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cell_changes.Change:
     """Return the insertion of a cell. Raises: ToolError, as the other planners, when the arguments do not fit."""
+    # The id of the cell before the new one: "" for the top, None for the end.
     index, anchor = cell_changes.END, None
     if str(after).strip():
         top = str(after).strip() == "0" and document.find_cell("0") is None

@@ -108,8 +108,8 @@ def _drop_repeated_notes(parts: Iterable[str]) -> Iterator[str]:
 
 
 async def _check_notebook(context: ToolContext, path: str, editor: Editor | None) -> str:
-    """Check a notebook. If it was closed a moment ago, the result says so, and the other notebooks are still
-    checked."""
+    """Return the problems of a notebook, as `_check_document` does. If the notebook cannot be read, because it was
+    closed a moment ago, the text says so, and the other notebooks are still checked."""
     try:
         return await _check_document(context, await notebook_at(context, path), editor)
     except ToolError as error:

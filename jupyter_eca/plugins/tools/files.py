@@ -253,6 +253,7 @@ def _is_file(path: Path) -> bool:
 def _read_lines(files: Files, known: KnownVersions, path: str, offset: int, limit: int) -> str:
     """Return some lines of a file as `read_file` does. `known` remembers that the model has read them."""
     with text_file.report_os_errors(path):
+        # The transcript of a terminal may be kept outside of the workspace.
         real = terminal_transcript.find_kept_file(path) or files.resolve(path)
         text = text_file.read(real, path)
     key = make_file_key(real)
@@ -416,7 +417,7 @@ def _find_loaded(real: Path, text: str) -> str | None:
 
 
 def _refuse_notebook(real: Path, path: str) -> None:
-    """Raises: ToolError when a file is a notebook."""
+    """Check that a file is no notebook. Raises: ToolError."""
     if _is_notebook(real):
         raise ToolError(
             f"{path} is a notebook and is not edited as raw JSON: it may be open with unsaved work.",

@@ -68,7 +68,8 @@ async def kernel_state(context: ToolContext, path: OtherKernel = "") -> str:
 
 
 async def _check_kernel(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Return no details. Raises: ToolError when there is no such kernel."""
+    """Check before the user is asked that there is such a kernel. There is nothing to preview, so this returns None.
+    Raises: ToolError when there is none."""
     await find_kernel(context, str(arguments.get("path", "")))
 
 

@@ -111,6 +111,7 @@ async def notebook_read(context: ToolContext, path: NotebookPath = "", cells: Ce
     document, history = await mark_run_states(await read_notebook(context, path), context.kernels)
     chosen = cell_changes.find_cells(document, cells) if cells.strip() else document.cells
     if len(chosen) == 1 and cells.strip():
+        # `named` is the notebook in which each picture has the name by which the text refers to it.
         named, pictures = await run_read(name_pictures, document, {chosen[0].id})
         text = render_cells(named, {chosen[0].id}, output=MAX_RESULT_CHARS)
         context.known.learn_cells(document.path, chosen)

@@ -156,8 +156,9 @@ async def _plan(
     preview: str,
 ) -> FileChangeDetails:
     """Return the changes that a call makes, and the cells that it runs then. `live` is the notebook as it is now, and
-    `document` as it is after earlier calls. `run` says whether the call runs them, and `preview` is the id of an
-    earlier preview; "" for none. Raises: ToolError."""
+    `document` as it is after earlier calls of the same reply. `steps` are the changes that the model has written, or
+    `preview` is the id of an earlier preview of changes, and the other is empty. `run` says whether the call runs cells
+    afterwards. Raises: ToolError."""
     if bool(steps) is bool(preview.strip()):
         raise ToolError("Give either changes or preview; nothing was changed.")
     if preview.strip():
@@ -244,7 +245,8 @@ async def _find_approved(
 async def _make_changes(
     context: ToolContext, document: NotebookDocument, details: FileChangeDetails, steps: Sequence[ChangeStep]
 ) -> tuple[NotebookDocument, ToolResult]:
-    """Make the changes, and return the notebook as it is read back, and the result for the model. Raises: ToolError."""
+    """Make the changes in `details`, and return the notebook as it is read back, and the result for the model. `steps`
+    are the changes as the model has written them; empty if it has named a preview. Raises: ToolError."""
     changes = [change for change in details.cells or () if isinstance(change, cell_changes.Change)]
     # `partly` has the indexes of the changes that change only a part of a cell.
     if details.left_out:
@@ -298,13 +300,14 @@ def _describe_change(before: NotebookDocument, after: NotebookDocument, change: 
 def _list_rewritten(
     after: NotebookDocument, changes: Sequence[cell_changes.Change], steps: Sequence[ChangeStep]
 ) -> list[str]:
-    """Return the cells that are not word for word as the model wrote them. It need not read the others again."""
+    """Return the text of each cell that is not word for word as the model wrote it. The model knows the other cells."""
     last = {cell_changes.get_cell_id(change): step for change, step in zip(changes, steps, strict=False)}
     cells = ((after.find_cell(id), step.source) for id, step in last.items() if step.source is not None)
     return [cell_changes.describe_cell(after, cell.id) for cell, source in cells if cell and cell.source != source]
 
 
 def _list_present(after: NotebookDocument, changes: Iterable[cell_changes.Change]) -> list[str]:
-    """Return the changed cells as they are now. The model has written something else if the user left out parts."""
+    """Return the text of each changed cell as it is now. If the user left out parts, the model has written something
+    else."""
     ids = dict.fromkeys(map(cell_changes.get_cell_id, changes))
     return [cell_changes.describe_cell(after, id) for id in ids if after.find_cell(id) is not None]

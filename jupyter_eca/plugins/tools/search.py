@@ -202,7 +202,8 @@ def _build_ripgrep(search: _Search) -> list[str]:
 
 
 def _build_git_grep(search: _Search, *, is_repository: bool = True) -> list[str]:
-    """Return the command line of `git grep`. A single file is searched even if git ignores it."""
+    """Return the command line of `git grep`. A single file is searched even if git ignores it. `is_repository` says
+    whether the folder is in a work tree of git. If not, git searches all files of the folder."""
     mode = {"content": "-n", "files_with_matches": "-l", "count": "-c"}[search.mode]
     ignored: list[str] = []
     pathspecs = [f":(glob)**/{glob}" for glob in search.globs] or ["."]
@@ -230,6 +231,7 @@ def _build_grep(search: _Search) -> list[str]:
 async def _run_search(search: _Search, command: list[str], limit: int) -> list[bytes]:
     """Run the program and return at most `limit` matches, each as the program has written it: see `_parse_match`.
     Raises: ToolError when it refuses the pattern or does not end in time."""
+    # The character that ends each match in the output of the program.
     end = b"\0" if search.mode == "files_with_matches" else b"\n"
     found: list[bytes] = []
     with tempfile.TemporaryFile() as errors:  # a pipe that nobody reads would block the program

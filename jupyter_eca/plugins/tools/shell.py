@@ -172,7 +172,8 @@ def _describe_ending(run: EndedCommand) -> JobEnding:
 
 
 async def _check_job(context: ToolContext, arguments: dict[str, Any]) -> None:
-    """Return no details. Raises: ToolError when there is no such job."""
+    """Check before the user is asked that there is such a job. There is nothing to preview, so this returns None.
+    Raises: ToolError when there is none."""
     if arguments.get("action") != "list":
         _find_job(context, str(arguments.get("job_id", "")))
 

@@ -216,5 +216,6 @@ async def _wait_until_done(
 
 
 def _keeps_user_waiting(context: ToolContext, watch: RunWatch) -> bool:
-    """Return whether the user has sent a message that the model cannot read because it waits for this work."""
+    """Return whether the user has sent a message that the model cannot read because it waits for this work, and the
+    work has been running for `LONG_SECONDS`."""
     return context.steered.is_set() and watch.seconds >= LONG_SECONDS

@@ -140,19 +140,19 @@ const SHORT_ID_LENGTH = 8;
 
 /**
  * Return the summary of a tool call with the ids of cells replaced by their numbers, because a reader does not know the
- * ids. `args` are the arguments of the call, in which the ids are. `find` returns the number of a cell in its notebook.
- * If it is not known, the id is shortened.
+ * ids. `args` are the arguments of the call, in which the ids are. `findCell` returns the number of the cell with an id,
+ * undefined for an unknown id. Then the id is shortened.
  */
 export function replaceCellIds(
   summary: string,
   args: Readonly<Record<string, unknown>>,
-  find: (id: string) => { readonly number: number } | undefined
+  findCell: (id: string) => { readonly number: number } | undefined
 ): string {
   // nbformat allows no other characters in the id of a cell.
   const ids = [args.cell, args.cells].flat().filter(id => typeof id === 'string' && /^[\w-]+$/.test(id)) as string[];
   // An id with one character more stays whole, because the sign `…` would take the place of that character.
   const describeId = (id: string): string =>
-    find(id)?.number.toString() ?? (id.length > SHORT_ID_LENGTH + 1 ? `${id.slice(0, SHORT_ID_LENGTH)}…` : id);
+    findCell(id)?.number.toString() ?? (id.length > SHORT_ID_LENGTH + 1 ? `${id.slice(0, SHORT_ID_LENGTH)}…` : id);
   return ids.reduce(
     (text, id) => text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`), () => describeId(id)),
     summary

@@ -23,7 +23,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
  * definitions, HTML.
  */
 const CONTINUATION = /^(\s|[-*+>|<[]|\d+[.)])/;
-/** Matches a line that may become such a line when the text grows: the number of an entry of a list. */
+/** Matches a line that is only a number so far. When the text grows, it may become an entry of a numbered list. */
 const GROWING_NUMBER = /^\d+$/;
 
 /**
@@ -76,10 +76,13 @@ export function splitSegments(text: string, before?: SegmentedText): SegmentedTe
   return { text, segments, openBlock: fence === '' ? undefined : blockStart - start };
 }
 
-/** The number of lines of a part of a block of code. */
+/** The number of lines in a part of `splitLines`. The page lays out only the parts that have changed. */
 const PART_LINES = 100;
 
-/** Split the text after each hundred lines. Joined, the parts are the text. When text is added, only the last changes. */
+/**
+ * Split a block of code after each hundred lines. Joined, the parts are the text. When text is added, only the last
+ * part changes, or a new part begins.
+ */
 export function splitLines(text: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;

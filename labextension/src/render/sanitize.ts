@@ -62,7 +62,7 @@ export function sanitizeHtml(html: string, describeImage: (alt: string) => strin
   return page.body.innerHTML;
 }
 
-/** Return the path of the file that a click in sanitised HTML should open; undefined when it is on no such link. */
+/** Return the path of the file that a click on `target` should open; undefined if `target` is in no link to a file. */
 export function findLinkedPath(target: EventTarget | null): string | undefined {
   const link = target instanceof Element ? target.closest(`[${PATH_ATTRIBUTE}]`) : null;
   return link?.getAttribute(PATH_ATTRIBUTE) ?? undefined;

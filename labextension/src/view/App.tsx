@@ -125,6 +125,8 @@ export function App({
   }, [startedCount]);
   useDraftCleanup(session, drafts);
   useRefusedMessageRecovery(session, drafts, isListShown);
+  // `rights` is undefined for a user who may do everything. Otherwise `asks` says whether the user may send messages,
+  // and `approves` whether the user may approve tool calls.
   const mayAsk = state.rights?.asks !== false;
   return (
     <Rights.Provider value={state.rights}>
@@ -215,6 +217,7 @@ export function App({
             />
           ) : (
             <ChatPeople.Provider value={people}>
+              {/* The call that a key decides about when the focus is in no other call; empty when none waits. */}
               <NextDecision.Provider value={waiting[0] === undefined ? '' : getCallKey(waiting[0])}>
                 <ChatView
                   session={session}
@@ -252,12 +255,12 @@ function isUndoKey({ key, ctrlKey, metaKey, shiftKey, target }: React.KeyboardEv
   return key.toLowerCase() === 'z' && (ctrlKey || metaKey) && !shiftKey && getFieldKind(target) === 'none';
 }
 
-/** Undo the deletion of the last notice that is shown, if there is one. */
+/** Bring back the chat that was deleted last, and close the notice about it. Without such a notice, do nothing. */
 function undoLastDeletion(session: Session, drafts: Drafts): void {
-  const last = session.state.messages.findLast(({ deleted }) => deleted !== undefined);
-  if (last?.deleted !== undefined) {
-    session.dismiss(last.key);
-    void restoreChat(session, drafts, last.deleted);
+  const notice = session.state.messages.findLast(({ deleted }) => deleted !== undefined);
+  if (notice?.deleted !== undefined) {
+    session.dismiss(notice.key);
+    void restoreChat(session, drafts, notice.deleted);
   }
 }
 
@@ -273,7 +276,8 @@ function decideWithKey(session: Session, waiting: readonly CallInChat[], event: 
   if (decision === undefined || next === undefined) {
     return;
   }
-  // While the user writes the reason of a rejection or a rule, the card has no buttons, and the keys do nothing.
+  // While the user writes the reason of a rejection or a rule, the card has no button *Approve*, which is the one with
+  // this attribute. Then the keys do nothing.
   const card = event.currentTarget.querySelector(`.eca-Tool[data-call="${CSS.escape(getCallKey(next))}"]`);
   if (decision !== 'approveAll' && card?.querySelector('[aria-keyshortcuts="Control+Enter"]') == null) {
     return;
@@ -362,6 +366,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const [insertedText, insertText] = useTextInsertion(session);
   /** How many messages were sent here. When the number grows, the transcript scrolls to its end. */
   const [sentCount, setSentCount] = React.useState(0);
+  /** Whether a turn is running. */
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks, chat.tasks), [chat.blocks, chat.tasks]);
   const query = React.useCallback(
@@ -420,6 +425,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   const onChooseAgent = React.useCallback(() => {
     openPicker(pickers.current, 'agent');
   }, []);
+  /** Whether the chat has an outside agent, which chooses its model itself. */
   const hasOutsideAgent = state.outsideAgents.includes({ ...state.selection, ...chat.selection }.agent);
   const onFork = React.useCallback((block: UserBlock) => void forkChat(session, block), [session]);
   const onRollBack = React.useCallback(
@@ -650,7 +656,8 @@ function useRefusedMessageRecovery(session: Session, drafts: Drafts, isListShown
 
 /**
  * Load the list of the assistant's changes whenever a turn has ended and the chat has new contents. `seq` is the number
- * of the last content. `connected`: the page is connected with the server.
+ * of the last content, and `replay` is present while the stored contents are being loaded. `connected`: the page is
+ * connected with the server.
  */
 function useChangesLoading(session: Session, { id, seq, status, replay }: Chat, connected: boolean): void {
   // 0 while the contents may still change: then nothing is loaded.

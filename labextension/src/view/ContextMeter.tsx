@@ -103,8 +103,9 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
 }
 
 /**
- * Return the estimate of the next request, which is smaller after the chat was compacted. The estimate is made when the
- * box opens. It is undefined until it has arrived, and while the box is closed.
+ * Return the estimate of the next request. The figures of the last request do not show that the chat was compacted
+ * afterwards, but this estimate does. The estimate is made when the box opens. It is undefined until it has arrived,
+ * and while the box is closed (`open` is false).
  */
 function useNextEstimate(estimate: Props['estimate'], open: boolean): Estimate | undefined {
   // `estimate` is another function at each render. In a React ref it does not restart the effect.

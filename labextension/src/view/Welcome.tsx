@@ -65,7 +65,7 @@ export function Welcome(props: Props): React.ReactElement {
   const [keyResult, setKeyResult] = React.useState<KeyResult>();
   // The small model runs inside Jupyter and needs no key. The first steps offer it to users without another model.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
-  // The only model may be the small model, which does not replace the first steps (`FirstRun`).
+  // With more than one model, the first steps are never shown. With one, they are shown if it is the small model.
   const mayNeedFirstSteps = configured && models.length <= 1;
   React.useEffect(() => {
     if (mayNeedFirstSteps) {

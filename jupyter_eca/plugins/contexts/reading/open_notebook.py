@@ -137,7 +137,8 @@ def _share_room(lengths: Sequence[int], room: int) -> int:
 
 
 def _load_last_pictures(document: NotebookDocument) -> tuple[tuple[ImagePart, ...], str]:
-    """Return the last images in their order, and a line that says which cells have the others; "" if all are there."""
+    """Return the last images of a notebook in their order, at most `MAX_PICTURES`, and a line that says which cells
+    have images that are left out; "" if none is left out."""
     found: list[ImagePart] = []
     left_out: list[int] = []
     for number, cell in sorted(enumerate(document.cells, 1), reverse=True, key=lambda pair: pair[0]):

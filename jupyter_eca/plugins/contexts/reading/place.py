@@ -47,7 +47,7 @@ async def read_cursor_place(surroundings: Surroundings, context: CursorContext) 
         cell, position = selection.cell_id, selection.range
     cell = cell or document.active_cell_id or ""
     selected = _read_selected(document, cell, position)
-    return await _convert_place(surroundings, Place(document, history, cell, position if cell else None, selected))
+    return await _render_place(surroundings, Place(document, history, cell, position if cell else None, selected))
 
 
 async def read_asking_place(surroundings: Surroundings, cell: str) -> Material | None:
@@ -77,7 +77,7 @@ async def read_asking_place(surroundings: Surroundings, cell: str) -> Material |
         known = document.find_cell(cell.rpartition(".")[0])
         running = (other for other in document.cells if other.state is CellState.RUNNING)
         cell = (known or next(running, None) or document.cells[0]).id if document.cells else ""
-    return await _convert_place(surroundings, Place(document, history, cell, asks=True))
+    return await _render_place(surroundings, Place(document, history, cell, asks=True))
 
 
 async def _find_refusal(surroundings: Surroundings, path: str) -> Material | None:
@@ -105,15 +105,18 @@ def _read_selected(document: NotebookDocument, id: str, position: Range) -> str:
     return "\n".join(lines)
 
 
-async def _convert_place(surroundings: Surroundings, place: Place) -> Material:
+async def _render_place(surroundings: Surroundings, place: Place) -> Material:
     """Return the text for the model about a place. If it has the whole source of a cell, `surroundings.known` remembers
     that the model has read the cell."""
     # What the model knows about the notebook from earlier prompts of the conversation. It is not sent again.
     known = read_known_place(surroundings.history)
+    # The headings and the modules of a notebook are sent only once in a conversation.
     if not known.has_outline(place.document.path):
         place = replace(place, modules=await _read_modules(surroundings, place.document))
+    # The error is left out if another context of the message shows it.
     text = describe_place(place, known, without_error=surroundings.shows_error)
     surroundings.known.learn_cells(place.document.path, text.complete_cells)
+    # A short text only says that the cell is as before, and needs no label.
     return Material("" if text.is_short else LABEL, text.text)
 
 

@@ -134,7 +134,7 @@ class RecentLooks:
         # The time on the monotonic clock until which an answer is used, and the answer. The keys of all three fields
         # are those that are given to `_look`.
         self._answers: dict[object, tuple[float, Any]] = {}
-        # The keys without an answer the last time.
+        # The keys for which the last call of `_look` got no answer.
         self._failed: set[object] = set()
         # The locks that keep two calls of `_look` with the same key from asking at the same time.
         self._locks: dict[object, asyncio.Lock] = {}

@@ -57,7 +57,8 @@ class CompletionsReader:
     is_complete: bool = False
     """Whether the server has sent the end of the answer."""
     error: tuple[str, str] | None = None
-    """Always None: the SDK recognizes the errors of this API."""
+    """Always None, because the SDK recognizes the errors of this API. `ResponsesReader` has such a field for an error
+    that comes within a stream."""
     _calls: list[_Call] = field(default_factory=list[_Call])
     """The calls so far, in their order."""
     _call_indexes: dict[int | str, int] = field(default_factory=dict["int | str", int])

@@ -167,7 +167,8 @@ def _from_user(message: ChatMessage) -> Iterator[Block]:
 
 def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block]) -> Iterator[Block]:
     """Yield the messages for one message of the assistant. `model` is the model that gets its thoughts back, in the
-    field in which it sent them; "" for no thoughts. `signed` are the signatures of calls, by the call's id."""
+    field in which it sent them; "" for no thoughts. `signed` has the fields with the signature of a call, by the call's
+    id."""
     calls = [
         {
             "id": _make_id(part.id),
@@ -193,8 +194,8 @@ def _from_assistant(message: ChatMessage, model: str, signed: Mapping[str, Block
 
 
 def _find_signatures(message: ChatMessage, model: str, model_id: str) -> dict[str, Block]:
-    """Return the signatures of calls. Gemini refuses a chat in which the first call of a reply has no signature, and
-    has a special signature for calls that another model made."""
+    """Return the fields with the signatures of calls, by the calls' ids. Gemini refuses a chat in which the first call
+    of a reply has no signature, and has a special signature for calls that another model made."""
     calls = [part for part in message.parts if isinstance(part, ToolUsePart)]
     found = {part.id: json.loads(content) for part in calls if (content := unseal(model, part.signature))}
     if calls and not found and _SIGNING_MODELS.match(model_id):

@@ -81,7 +81,8 @@ class KnownServers:
 
 
 def _read_list(address: str, key: str) -> list[Any]:
-    """Return the models in the answer of a server, as they are in its JSON. Raises: what `list_models` catches."""
+    """Return the models in the answer of a server, as they are in its JSON. Raises: OSError, HTTPException, ValueError,
+    LookupError, TypeError."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)  # a proxy cannot reach us
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     request = urllib.request.Request(address, headers=headers)  # noqa: S310  # ours

@@ -76,16 +76,17 @@ def import_parts(
 ) -> ModuleType:
     """Return the package of this name, in which the names of `parts` can be used. Blocks: this can take a second.
 
-    `parts` has the module below the package for each name. `inner_parts` has the same for packages within this one,
-    each after the one that it is in: their `__init__` does not run, either, and must not need that of another. A
-    package is imported as usual if it does not have these modules, and one that is imported already stays as it is.
-    Raises: ImportError.
+    `parts` has, for each name, the module of the package that defines the name. `inner_parts` has such tables for
+    packages within this one, such as `types`. An inner package comes after the one that contains it. The `__init__` of
+    an inner package does not run, either, and none of them may need the names of another inner package. If the package
+    has other modules than these, it is imported as usual. A package that is imported already stays as it is. Raises:
+    ImportError.
     """
     with _importing:
         if name in sys.modules:
             return importlib.import_module(name)
         lock = RLock()
-        deferred: list[_DeferredInit] = []  # those made before an error
+        deferred: list[_DeferredInit] = []  # the packages whose `__init__` does not run now
         names = {name: parts} | {f"{name}.{inner}": own for inner, own in (inner_parts or {}).items()}
         try:
             deferred.extend(_defer_init(package, lock) for package in names)

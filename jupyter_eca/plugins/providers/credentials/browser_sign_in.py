@@ -104,7 +104,7 @@ class BrowserSignIn:
 
     async def run(self, user: User, keep: Callable[[str], Awaitable[str | None]]) -> None:
         """Run the sign-in to its end. `keep` stores the key, and returns a remark for the user; None for no remark."""
-        why: str | None = OVER
+        why: str | None = OVER  # the reason if this task is cancelled
         try:
             remark = await keep(await self._get_key())
             user.say(MessageType.INFO, remark or f"You are signed in to {self.label}.")
@@ -152,7 +152,8 @@ class BrowserSignIn:
 
 
 async def begin(label: str, url: str, user: User) -> BrowserSignIn:
-    """Prepare the page to which the browser comes back. Raises: LocalError when this is not possible."""
+    """Return a sign-in, and prepare the page to which the browser comes back. `label` and `url` are those of the
+    provider. Raises: LocalError when the page cannot be prepared."""
     from jupyter_eca.mcp_client.sign_in import SignInAttempt
 
     try:

@@ -22,8 +22,8 @@ def find_key_variables(
     """Return the names of the variables that have keys of providers.
 
     `variables` are the names under which keys are looked for. `keys` are the keys that are used now: they are found in
-    variables of any name, since a configuration may read a key from any variable. `kept` are the names that the user
-    keeps.
+    variables of any name, since a configuration may read a key from any variable. `kept` are the names in
+    `keptVariables`.
     """
     long_keys = {key for key in keys if len(key) >= _MIN_KEY_CHARS}
     return frozenset(

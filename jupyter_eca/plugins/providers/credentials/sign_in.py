@@ -111,8 +111,9 @@ class Logins:
         return await self._describe_status(name, self._find_entry(name))
 
     async def login(self, name: str, method: str | None = None, user: User | None = None) -> wire.LoginStep:
-        """Return the next step of a sign-in: the methods to choose from, or the fields to fill in. `method` is the
-        chosen method, None if none was chosen. Without a `user` the sign-in with a browser is not offered.
+        """Return the next step of a sign-in: the methods to choose from, the fields to fill in, or the page to open in
+        a browser. With such a page, the sign-in has begun. `method` is the chosen method, None if none was chosen.
+        Without a `user` the sign-in with a browser is not offered.
 
         Raises: LocalError when the provider needs no key, or does not have this method.
         """

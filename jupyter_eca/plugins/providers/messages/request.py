@@ -160,7 +160,8 @@ def _make_messages(request: ModelRequest, searches: bool, mark: Block) -> list[B
 
 
 def _append(messages: list[Block], role: str, blocks: list[Block]) -> None:
-    """Append blocks to the last message if it has the same role, because roles must alternate."""
+    """Append blocks to the last message if it has the same role, because roles must alternate. Otherwise append a
+    message with these blocks, unless there are none."""
     if messages and messages[-1]["role"] == role:
         messages[-1]["content"] += blocks
     elif blocks:

@@ -140,7 +140,7 @@ def _fits(value: Any, type: Any) -> bool:
 
 
 def _check_arguments(config: CustomToolConfig, arguments: dict[str, Any]) -> None:
-    """Raises: ToolError, which names each argument that does not fit the schema."""
+    """Check the arguments of a call. Raises: ToolError, which names each argument that does not fit the schema."""
     known = config.parameters.properties
     wrong = [f"{name}: there is no such argument" for name in arguments if name not in known]
     wrong += [f"{name}: it is required" for name in config.parameters.required if arguments.get(name) is None]

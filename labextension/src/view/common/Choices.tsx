@@ -11,6 +11,7 @@ import { createElement } from './element';
 import { useEnv } from './env';
 
 interface Props<T> {
+  /** A CSS class of the group, in addition to the common one. */
   readonly className?: string;
   /** The name of the group for a screen reader. */
   readonly label: string;

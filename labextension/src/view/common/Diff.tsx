@@ -21,11 +21,11 @@ const SIGNS: Readonly<Record<DiffKind, string>> = { add: '+', remove: '−', sam
 interface Props {
   /** The diff in the unified format, as `git diff` writes it. */
   readonly diff: string;
-  /** Whether it is the diff of the cells of a notebook. */
+  /** Whether the diff is that of a notebook, in which the headings of cells are lines. */
   readonly isNotebook?: boolean;
 }
 
-/** Draws a diff, and a button as long as a part of it is not shown. */
+/** Draws a diff. While a part of the diff is not shown, a button below it shows all of it. */
 export const Diff = React.memo(function Diff({ diff, isNotebook = false }: Props): React.ReactElement {
   const { trans } = useEnv();
   const [isWhole, setWhole] = React.useState(false);

@@ -90,7 +90,7 @@ const Segment = React.memo(function Segment({ text, openBlock }: SegmentProps): 
   return text.length > MAX_SEGMENT_LENGTH ? <LongText text={text} /> : <RenderedSegment text={text} />;
 });
 
-/** Whether the text is one that `mayGrow`, and has grown within the last second. */
+/** Return whether the text has changed within the last second. `mayGrow`: it may still grow. If not, return false. */
 function useIsGrowing(mayGrow: boolean, text: string): boolean {
   const [settledText, setSettledText] = React.useState<string>();
   React.useEffect(() => {

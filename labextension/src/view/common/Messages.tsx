@@ -15,7 +15,7 @@ import { useEnv } from './env';
 import { Icon, IconButton } from './Icon';
 import { TextWithCode } from './TextWithCode';
 
-/** The most characters of a message that are shown. */
+/** The most characters of a message that are shown: about ten lines of the panel. */
 const MAX_LENGTH = 500;
 
 /** For this time, in milliseconds, a notice about a deletion is shown: see `DeletionNotice`. */

@@ -20,17 +20,20 @@ export interface Env {
   readonly trans: TranslationBundle;
   /** Renders Markdown that is not trusted into an element. */
   readonly markdown: (host: HTMLElement, text: string) => Promise<void>;
-  /** Fetches the whole output of a tool call, of which the card shows a part. */
+  /**
+   * Fetches the whole output of a tool call, of which the card shows a part. The result is undefined if the request
+   * fails.
+   */
   readonly fetchWholeOutput?: (toolCallId: string) => Promise<string | undefined>;
   /** Opens a file. */
   readonly openPath: (path: string) => void;
   /** Shows a notebook and, if `cellId` is given, scrolls to this cell. */
   readonly showCell: (path: string, cellId?: string) => void;
-  /** Finds a cell in the open notebooks. */
+  /** Finds a cell in the open notebooks by its id. */
   readonly findCell?: FindCell;
-  /** Returns the name of the kernel of an open notebook, as Lab shows it. */
+  /** Returns the name of the kernel of an open notebook, as Lab shows it; undefined if no kernel runs for it. */
   readonly findKernel?: (path: string) => string | undefined;
-  /** Returns the path of the notebook that the user worked in last. */
+  /** Returns the path of the notebook that the user worked in last; undefined when there is none. */
   readonly findNotebook?: () => string | undefined;
   /** What the user has set for the panel in Lab's settings. */
   readonly preferences?: Observed<Preferences>;
@@ -44,7 +47,7 @@ export interface Env {
   readonly approvalRules?: ApprovalRules;
   /** Attaches files to messages. */
   readonly attachments?: Attachments;
-  /** Sets flags at messages. */
+  /** Adds flags (marks with a short text) to messages, and removes them. */
   readonly flags?: Flags;
   /** Rates answers. */
   readonly rateAnswer?: RateAnswer;

@@ -68,7 +68,10 @@ function collectPeople({ blocks, subagents = {} }: Transcript, people: Map<strin
 /** The React context with the names; undefined where no names are shown. */
 export const ChatPeople = React.createContext<People | undefined>(undefined);
 
-/** Return the people of a chat. The result is the same object until a name in it changes, so views can use it. */
+/**
+ * Return the people of a chat, as `findPeople` does. The result is the same object until a name in it changes, so that
+ * the views are not drawn again for nothing.
+ */
 export function usePeople(chat: Transcript, viewer: Person | undefined): People | undefined {
   const last = React.useRef<People>();
   const people = React.useMemo(() => findPeople(chat, viewer), [chat, viewer]);

@@ -156,8 +156,9 @@ interface Answer {
 }
 
 /**
- * Return the suggestions of the last answer that are shown. If the answer is a list of commands for an earlier text,
- * these are only the commands that match what is typed now.
+ * Return the suggestions of the last answer that are shown: undefined if there is no answer yet, null if the request
+ * failed. If the answer is a list of commands for an earlier text, only the commands are shown that match what is typed
+ * now (`word`).
  */
 function listMatchingSuggestions(
   answer: Answer | undefined,

@@ -130,7 +130,7 @@ export function Composer(props: Props): React.ReactElement {
 
   /**
    * Put a suggestion in the place of what was typed. The word of a context becomes a mention. A context without a word,
-   * such as an image, becomes a chip.
+   * such as an image, becomes a chip. A suggestion without a context, such as a command, is the text `insert`.
    */
   const takeSuggestion = ({ context, insert = '' }: Suggestion): void => {
     if (list === undefined || box.current === null) {
@@ -258,7 +258,7 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    // The whole name of a command is typed.
+    // Whether the whole name of the active command is typed.
     const isComplete = list?.trigger.kind === '/' && list.trigger.query === suggestion?.key;
     const action = readKeyAction(event, {
       suggestion,

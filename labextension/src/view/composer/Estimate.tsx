@@ -47,6 +47,7 @@ const PAUSE_MS = 500;
 export function EstimateLine({ source, text, contexts, withPlace, place }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const estimate = useEstimate(source, text, contexts, withPlace, place);
+  /** The exact request as text; undefined while it is not shown. */
   const [request, setRequest] = React.useState<string>();
   if (text === '' || estimate === undefined) {
     return null;

@@ -45,7 +45,7 @@ interface ApprovalProps extends Omit<DecisionActions, 'onBackground'> {
   readonly remembers?: readonly string[] | undefined;
   /** Whether a rule could allow calls like this one. */
   readonly canHaveRule: boolean;
-  /** How many parts of the change are approved; undefined when the user leaves out no part. */
+  /** How many parts of the change, such as its hunks, are approved; undefined when the user leaves out no part. */
   readonly parts?: PartCount | undefined;
 }
 

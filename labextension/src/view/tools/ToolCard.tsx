@@ -73,6 +73,7 @@ export const ToolCard = React.memo(function ToolCard({
   const statusText = useStatusText(block);
   // An outside agent may run a call without asking (`unasked`). The card says so even while its details are folded.
   const status = block.cause?.kind === 'unasked' ? trans.__('%1, not asked', statusText) : statusText;
+  // How many parts of the change would be made, if the user has left out some of them; else undefined.
   const parts = countParts(block);
   const icon = ICONS[block.status];
   const decision = useDecisionText(block);
@@ -138,6 +139,7 @@ function useDecisionText({ by, reason }: ToolBlock): string | undefined {
   if (people === undefined || by === undefined) {
     return undefined;
   }
+  // The reason that the server sends when a person has rejected the call. Otherwise a person has approved it.
   const isRejected = reason === 'user-choice';
   if (by.username === people.viewer) {
     return isRejected ? trans.__('Rejected by you') : trans.__('Approved by you');

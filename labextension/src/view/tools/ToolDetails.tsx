@@ -83,6 +83,7 @@ export function ToolDetails({ block, hasTranscript, onlyArguments = false }: Pro
 /** Shows the arguments in the clearest form: a change as a diff, a command as a command line, others as a list. */
 function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactElement {
   const { trans } = useEnv();
+  // `remaining` is what is left of a change of which the user has left out parts.
   const details = block.remaining ?? block.details;
   switch (details?.type) {
     case 'fileChange':
@@ -219,7 +220,7 @@ function Commands({ details }: { readonly details: ShellCommandDetails }): React
   );
 }
 
-/** Return a text that says whether a command runs in the sandbox. */
+/** Return a text that says whether a command runs in the sandbox. `trusted`: it runs there without an approval. */
 function describeSandbox(sandbox: SandboxState, trans: TranslationBundle): string {
   switch (sandbox) {
     case 'inside':

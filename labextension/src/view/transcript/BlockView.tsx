@@ -136,7 +136,10 @@ function Subagent({ chatId, transcript, actions }: SubagentProps): React.ReactEl
   );
 }
 
-/** Draws the reasoning of the model, folded at first. Its line says how long the reasoning took, if that is known. */
+/**
+ * Draws the reasoning of the model, folded at first. The line above it says how long the reasoning took: `ms` is
+ * undefined while the model reasons, and 0 if the time is not known.
+ */
 function Reasoning({ block }: { readonly block: ReasonBlock }): React.ReactElement | null {
   const { trans } = useEnv();
   // Some models do not show their reasoning. When it has ended without a text, there is nothing to unfold.
@@ -180,8 +183,9 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
 }
 
 /**
- * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. If it has
- * failed or has forbidden something, the first line of its output says why, so that line is not folded away.
+ * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. Its exit status
+ * (`status`) is undefined while the hook runs. If it is not 0, the hook has failed or has forbidden something, and the
+ * first line of the output says why. So that line is not folded away.
  */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();

@@ -33,7 +33,7 @@ type Props = ReviewActions & {
   readonly startsOpen?: boolean;
 };
 
-/** Draws the list, folded at first; nothing when the turn has changed nothing. */
+/** Draws the list, folded at first unless `startsOpen` is set; nothing when the turn has changed nothing. */
 export function Changes({ changes, busy, startsOpen = false, onKeep, onUndo }: Props): React.ReactElement | null {
   const { trans } = useEnv();
   const mayAsk = useMayAsk();
@@ -148,6 +148,7 @@ function Item({ change, busy, onKeep, onUndo }: ItemProps): React.ReactElement {
             if (change.type === 'file') {
               openPath(change.path);
             } else {
+              // `place` is the number of the cell. A cell that was deleted has none, so only the notebook is shown.
               showCell(change.path, change.place === undefined ? undefined : change.cellId);
             }
           }}

@@ -51,7 +51,10 @@ type Subagents = Readonly<Record<string, TranscriptState>>;
 
 /** The number of blocks that are added when the reader scrolls towards them: a few screens. */
 const PAGE_SIZE = 40;
-/** The most blocks in the page. When more are added at one end, blocks at the other end are removed. */
+/**
+ * The most blocks in the page. When more are added at one end, blocks at the other end are removed: with thousands of
+ * them the page becomes slow.
+ */
 const MAX_BLOCKS = 240;
 /** Within this distance from the end, in pixels, the view counts as being at the end: sizes are fractions of pixels. */
 const NEAR_PX = 24;
@@ -314,7 +317,7 @@ function useScrollAnchoring(frame: React.RefObject<HTMLDivElement>, isAtEnd: boo
   });
 }
 
-/** Return the first block of which at least a part is visible in the frame. */
+/** Return the first block of which at least a part is visible in the frame; undefined when there is none. */
 function findFirstVisible(box: Element): Element | undefined {
   const { top } = box.getBoundingClientRect();
   return [...box.querySelectorAll(':scope > * > .eca-Block')].find(
@@ -354,6 +357,7 @@ function LoadMore({
           onNear();
         }
       },
+      // The button counts as visible when it is less than 200 pixels away. So the reader need not wait for the blocks.
       { root: frame.current, rootMargin: '200px 0px' }
     );
     observer.observe(button.current);

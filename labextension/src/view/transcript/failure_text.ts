@@ -8,7 +8,10 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { TurnFailure } from '../../wire/protocol';
 
-/** Return the sentence. `model` consists of the provider and the name, for example `anthropic/claude`. */
+/**
+ * Return the sentence. `model` consists of the provider and the name, for example `anthropic/claude`; it is empty if no
+ * model was chosen. `budget-exceeded` is the budget that a provider sets, and `budget` the one that is set here.
+ */
 export function describeFailure({ kind, model }: TurnFailure, trans: TranslationBundle): string {
   const name = model || trans.__('The model');
   const provider = model.replace(/\/.*$/, '') || trans.__('the provider');
