@@ -180,8 +180,8 @@ class AcpSession:
                         self._client.show(event)  # the history of the session does not have the calls of subagents
 
     def restart_timers(self) -> None:
-        """Restart the timers after which waiting calls are rejected, if no client is left that could approve them.
-        Called when this client cannot approve calls any more."""
+        """Restart the timers of waiting calls. At the end of its timer, a call is rejected if no client is left that
+        could approve it. Called when this client cannot approve calls any more."""
         for chat in self._list_chats():
             self.host.unattended_calls.restart_timer(chat)
 

@@ -421,7 +421,7 @@ class AhpFront:
             del self.dropping[uri]
 
     def remove_client(self, client: str, subscriptions: set[str]) -> None:
-        """Forget a client that has left."""
+        """Forget a client that has left. `subscriptions` are the URIs of the resources that it was subscribed to."""
         for uri in subscriptions:
             self.handle_unsubscribe(uri)
         for session in list(self.sessions.values()):

@@ -49,7 +49,7 @@ async def read_choice(session: EcaSession, chat: str | None, notebook: str | Non
     """Return what the next turn of a chat runs with. A new chat begins with the remembered choices. `chat` is the
     host's id, or None for a chat that does not exist yet."""
     host = session.host
-    # A chat in memory without events (`last` is 0) is new: nothing was sent in it yet.
+    # A chat in memory without events (`last_seq` is 0) is new: nothing was sent in it yet.
     if chat is not None and (live := host.chats.get_live(chat)) is not None and live.last_seq > 0:
         chosen = live.choice
     elif chat is not None and (row := await host.chats.read_row(chat)) is not None:

@@ -134,8 +134,8 @@ async def notebook_edit_cell(
     return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
-# This tool is not `revertible`. The preview of a revertible tool shows all that is changed. The preview of this one does
-# not show the outputs that are deleted with the cell.
+# This tool is not `revertible`. The preview of a revertible tool shows all that is changed. The preview of this one
+# does not show the outputs that are deleted with the cell.
 @tool(
     makes_checkpoints=True,
     needs=[Need.NOTEBOOKS],

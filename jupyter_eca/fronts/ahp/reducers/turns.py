@@ -31,7 +31,7 @@ def start(state: Json, action: Json, now: int) -> Json:
 
 
 def find_active(state: Json, action: Json) -> Json | None:
-    """Return the active turn if the action is about it."""
+    """Return the active turn if the action is about this turn, else None."""
     turn = state.get("activeTurn")
     return turn if turn and turn.get("id") == action.get("turnId") else None
 
