@@ -62,7 +62,7 @@ class Question:
 
 class Reply:
     """A question and its answer. `await reply` returns the `Answer`. `async for event in reply` yields the events of
-    the answer while they arrive. Each of the two sends the question first.
+    the answer while they arrive. Whichever of the two is used first sends the question.
 
     Raises: TurnError when there is no answer or only a part of it, RemoteError when the server refuses the prompt.
     """

@@ -50,6 +50,7 @@ class EcaServer:
         self._creation_lock = asyncio.Lock()  # so that two first clients do not both start a host
         self.remote: RemoteKernels | None = None
         """Finds the kernels behind a gateway; None when all kernels are local. Set it before the first client."""
+        # The kernels of the server for the tools, and the task that runs the host; both None before there is a host.
         self._kernels: ServerKernels | None = None
         self._host_task: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # the sessions, and other work that ends with the server

@@ -1,5 +1,5 @@
 """The two channels over which the comms of a kernel go, when the kernel runs on this machine: the server writes to the
-shell channel of the kernel, and reads its iopub channel.
+shell channel of the kernel, and reads its iopub channel. A comm is Jupyter's name for a two-way connection to a kernel.
 
 Kernels behind a gateway have a WebSocket instead: `gateway/kernel.py`. This module must not know comms:
 `kernel_comms.py` does.

@@ -170,7 +170,8 @@ class Offer:
 
     needs_approval: bool = False
     """Whether a call runs only if the approval rules allow it, or the user approves it. It is true for tools that can
-    change the user's data. For native tools it is false, because the turn that runs their calls applies the rules."""
+    change the user's data. For native tools, which the assistant's own model can also call, it is false, because the
+    turn that runs their calls applies the rules."""
 
     starts_turn: bool = False
     """Whether each call is a turn in a chat, as it is for native tools."""
@@ -209,7 +210,7 @@ def offer(
 
 
 def _make_schema(model: type[BaseModel] | None) -> dict[str, Any]:
-    """Return the JSON schema of the arguments."""
+    """Return the JSON schema of the arguments; without a model, one that allows all arguments."""
     return make_schema(model) if model is not None else {"type": "object"}
 
 

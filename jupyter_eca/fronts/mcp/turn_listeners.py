@@ -42,7 +42,7 @@ class TurnListener:
     """The client that has made the call."""
 
     is_silent: bool = False
-    """Whether the client's user has left a question without an answer."""
+    """Whether the client's user has left a question without an answer. `assistant.py` sets it."""
 
     queue: asyncio.Queue[Event | str] = field(default_factory=asyncio.Queue["Event | str"])
     """The new events of the chat, and messages to the user that are not part of the chat, for example that the chat is

@@ -69,6 +69,8 @@ _APPROVAL_DESCRIPTIONS: Final = {
 }
 
 
+# The errors for an outside agent (see `RestFront._choose_agent`), and for a disabled server. A client of this front may
+# be code that a model wrote. It must not start a program that the user has disabled.
 _NO_OUTSIDE_AGENT: Final = (
     "With --approve deny no outside agent answers, because it may run tools of its own without asking. Choose another "
     "agent, or start the server with --approve rules."
@@ -77,8 +79,6 @@ _DISABLED: Final = (
     "The server {name!r} is disabled, so it is not started from here. Enable it in the configuration, or in the chat "
     "panel of JupyterLab."
 )
-"""The error for a disabled server. A client of this front may be code that a model wrote. It must not start a program
-that the user has disabled."""
 
 
 class UnknownAgent(EcaError):
@@ -376,8 +376,8 @@ class RestFront:
 
     @property
     def _choice(self) -> Choice:
-        """The choice for each prompt, without an agent. With `trust`, tool calls run without approval. It is always
-        set, because otherwise the chat would use the trust of an earlier prompt."""
+        """The choice for each prompt, without an agent. With `trust`, tool calls run without approval. Each prompt says
+        whether it has `trust`, because otherwise the chat would use the value of an earlier prompt."""
         trust = self._approve is RestApproval.ALLOW or self._host.config.chat.default_trust
         return Choice(trust=trust and self._approve is not RestApproval.DENY)
 

@@ -50,7 +50,7 @@ class StreamItem:
     """One item of a stream."""
 
     seq: int
-    """The number of the event that it was made from. An event gives at most one item."""
+    """The number of the event that it was made from; 0 for an item that was made from no event."""
 
     content: rest.StreamEvent | TurnCompleted | TurnFailed
     """The event of the contract, or the end of the turn."""

@@ -71,7 +71,8 @@ class TurnReader:
         self._wake.set()
 
     async def read(self, seconds: float) -> list[Event]:
-        """Return the events since the last call. Wait for the first one, but at most `seconds`; then return none."""
+        """Return the events since the last call. Wait for the first one, but at most `seconds`. The list is empty if
+        none has come by then, or if the chat was deleted."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()

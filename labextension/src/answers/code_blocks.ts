@@ -21,8 +21,8 @@ import { addDiagramButtons } from '../render/diagrams';
 const DIAGRAMS = '.eca-Code > pre:not(:has(+ .eca-Diagram-button)) > code.mmd';
 
 /**
- * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output. `codeTools`
- * has the functions that the buttons call, and `parser` draws the diagrams.
+ * Add the buttons to the blocks of an answer that have none yet. `output` is the element of the cell's output.
+ * `codeTools` has the functions that the buttons call, and `parser` draws the diagrams.
  *
  * Blocks in folded details get no buttons, because they are arguments and results of tool calls, not part of the
  * answer. A block that has its buttons lies in an element of the class `eca-Code`.

@@ -22,8 +22,9 @@ export interface QueueOwner {
 }
 
 /**
- * Add a question to the queue of the chat that is shown. The action `queued` replaces the whole queue, here and below. The question keeps the notebook that is active now, because
- * the user may go to another notebook before the question is sent.
+ * Add a question to the queue of the chat that is shown. The question keeps the notebook that is active now, because
+ * the user may go to another notebook before the question is sent. The action `queued` replaces the whole queue, here
+ * and below.
  */
 export function enqueue(owner: QueueOwner, text: string, contexts: readonly ChatContext[]): void {
   const { id: chatId, queue = [] } = owner.chat;

@@ -1,6 +1,7 @@
 /**
  * Stores values that a tab of the browser needs again after a reload: the chat that is shown, texts that the user has
- * not sent, the parts that are left out of waiting calls, and the decisions about hunks. A hunk is a group of neighbouring lines that the assistant has changed.
+ * not sent, the parts that are left out of waiting calls, and the decisions about hunks. A hunk is a group of
+ * neighbouring lines that the assistant has changed.
  *
  * This module knows no session: `panel/panel.tsx`, `drafts.ts` and `review/controller.ts` read and write the values.
  */

@@ -54,8 +54,9 @@ export class NotebookFollower {
   private readonly renames = new Map<ChatId, { readonly from: readonly string[]; readonly to: string }>();
 
   /**
-   * `findActiveNotebook` returns the path of the active notebook, and `isPinned` whether the panel keeps its chat. Both
-   * may change at any time. `drafts` holds what the user has typed and not sent.
+   * `findActiveNotebook` returns the path of the active notebook, or undefined when none is active. `isPinned` returns
+   * whether the panel keeps its chat when another notebook becomes active. Both may change at any time. `drafts` holds
+   * what the user has typed and not sent.
    */
   constructor(
     private readonly session: Session,

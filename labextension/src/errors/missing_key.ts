@@ -1,6 +1,6 @@
 /**
- * Recognizes an error of the user's code that names an environment variable with an API key. Kernels do not get the keys
- * of model providers from the environment of the server, unless the user keeps them. Pure.
+ * Recognizes an error of the user's code that names an environment variable with an API key. Kernels do not get the
+ * keys of model providers from the environment of the server, unless the user keeps them. Pure.
  *
  * This module knows no notebook: `error_bars.ts` shows what helps.
  */

@@ -47,7 +47,10 @@ export class PanelPlace extends Widget {
     void this.loadPanel().then(panel => panel.ask(message));
   }
 
-  /** Open the edit box in the active cell of a notebook. The panel is loaded, because it has the rewriter, but is not shown. */
+  /**
+   * Open the edit box in the active cell of a notebook. The panel is loaded for this, because it has the rewriter, but
+   * it is not shown.
+   */
   openEditBox(notebook: NotebookPanel): void {
     void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));
   }

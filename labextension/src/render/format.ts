@@ -140,8 +140,8 @@ const SHORT_ID_LENGTH = 8;
 
 /**
  * Return the summary of a tool call with the ids of cells replaced by their numbers, because a reader does not know the
- * ids. `args` are the arguments of the call, in which the ids are. `findCell` returns the number of the cell with an id,
- * undefined for an unknown id. Then the id is shortened.
+ * ids. `args` are the arguments of the call, in which the ids are. `findCell` returns the number of the cell with an
+ * id, undefined for an unknown id. Then the id is shortened.
  */
 export function replaceCellIds(
   summary: string,

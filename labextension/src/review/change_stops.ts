@@ -3,9 +3,9 @@
  * the buttons *Next change* and *Previous change*. The stops are in the order of the cells. Pure.
  *
  * A note is one change at one cell, about which the user decides (`notes.ts`). The cell at which a note is shown is its
- * anchor. The owner of a note is the waiting tool call that would make the change, or the changes that were made. A hunk
- * is a group of neighbouring lines that an edit changes. This module knows no cell and no editor: `overview.ts` goes to
- * the stops.
+ * anchor. The owner of a note is the waiting tool call that would make the change, or the changes that were made. A
+ * hunk is a group of neighbouring lines that an edit changes. This module knows no cell and no editor: `overview.ts`
+ * goes to the stops.
  */
 
 import type { Note } from './notes';
@@ -33,7 +33,8 @@ interface ShownNote {
 
 /**
  * List the stops of a notebook from its top to its end: one for each hunk, and one for each note without hunks. At the
- * same cell, a note about a cell below the anchor comes last: a cell that would be inserted there, or was deleted there.
+ * same cell, a note about a cell below the anchor comes last: a cell that would be inserted there, or was deleted
+ * there.
  */
 export function listStops(notes: readonly ShownNote[]): readonly Stop[] {
   return notes

@@ -120,7 +120,12 @@ export class Client {
     readonly userInfo: Pick<InitializeResult, 'rights' | 'user'>
   ) {}
 
-  /** Connect to the server. Without `handlers`, tool calls cannot be approved here. Throws: LinkError, RpcError. */
+  /**
+   * Connect to the server. Without `handlers`, tool calls cannot be approved here. Without `notebooks`, the server
+   * cannot use the notebooks of this page.
+   *
+   * Throws: LinkError, RpcError.
+   */
   static async connect(link: Link, handlers?: ClientHandlers, notebooks?: NotebookHost): Promise<Client> {
     const peer = new Peer<ClientMethods, ServerMethods>(link, () => handlers?.handleClose());
     if (handlers !== undefined) {

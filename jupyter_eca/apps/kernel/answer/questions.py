@@ -86,7 +86,7 @@ class CellQuestions:
         self._contents: list[ChatContentReceivedParams] = []
         """The contents about these calls. A page needs them to draw the card."""
         self._card_task: asyncio.Task[Card | None] | None = None
-        """Creates the card of the turn."""
+        """The task that creates the card of the turn; None until something has to be asked."""
         self._card: Card | None = None
         """The card of the turn; None before it is created, and if no page draws it."""
         self._ended = False

@@ -127,7 +127,8 @@ class CellTurn:
         self._changed = asyncio.Event()  # set when something was added to the transcript
         self._interrupted = asyncio.Event()  # set when the user has interrupted the cell, and the turn must stop
         self._questions = CellQuestions(front_end, shell.display_pub, client, chat, self._draw, self._interrupted.set)
-        self._receiving: asyncio.Task[None] | None = None  # the task that asks, and receives the answer
+        # The task that asks the question and receives the answer; None before `run`.
+        self._receiving: asyncio.Task[None] | None = None
 
     async def run(self, question: CellQuestion, model: str, lock: AnswerLock | None = None) -> None:
         """Ask the question and wait for the end of its turn. `model` is its full name, or "" for the default. With

@@ -73,8 +73,8 @@ class ShellKernel:
         if self._stopped:
             return _INTERRUPTED
         if code == run_history.PRINT_HISTORY:
-            # The server asks this for each question, before the model answers. It is not shown as code that runs, and
-            # not saved with the answer.
+            # With this code the server asks, before the model answers each question, what ran in the kernel. The code
+            # is not shown as code that runs, and not saved with the answer.
             history = eval(run_history.HISTORY_EXPRESSION, {"get_ipython": lambda: self._shell})  # noqa: S307  # our constant
             return KernelExecuteResult(status=RunStatus.OK, text=str(history))
         # The code runs in the context of the cell that asks, because ipykernel finds there to which cell a display

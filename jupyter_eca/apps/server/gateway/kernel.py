@@ -1,4 +1,5 @@
-"""One kernel behind a gateway, over one WebSocket. It serves the tools and the comms of `%eca` (`kernel_comms.py`).
+"""One kernel behind a gateway, over one WebSocket. It serves the tools, and the comms of `%eca`: Jupyter's two-way
+connections to a kernel (`kernel_comms.py`).
 
 The manager and the client that Jupyter has for such kernels are not used here. The client sends no token, waits in a
 busy loop, and needs ZeroMQ sockets for `execute_interactive`. Connections are made with the arguments that Jupyter uses

@@ -150,7 +150,7 @@ def _make_resource(template: str, path: str, description: str) -> types.Resource
 
 def _find_notebooks(backend: Assistant) -> Notebooks:
     """Return the access to notebooks. Raises: RefusedCall when there is none."""
-    notebooks = backend.host.tool_contexts.find_notebooks("")
+    notebooks = backend.host.tool_contexts.find_notebooks("")  # "": no chat asks
     if notebooks is None:
         raise RefusedCall("There are no notebooks here.")
     return notebooks
@@ -158,7 +158,7 @@ def _find_notebooks(backend: Assistant) -> Notebooks:
 
 async def _list_open_notebooks(backend: Assistant) -> Sequence[NotebookInfo]:
     """Return the open notebooks. The one in which the user works comes first."""
-    notebooks = backend.host.tool_contexts.find_notebooks("")
+    notebooks = backend.host.tool_contexts.find_notebooks("")  # "": no chat asks
     return await notebooks.list() if notebooks is not None else ()
 
 
@@ -191,7 +191,7 @@ async def _read_kernel(backend: Assistant, path: str) -> dict[str, Any]:
     fields = {"notebook": path, "id": kernel.id, **state.as_json_object()}
     if state.status != "idle":
         return fields
-    result = await kernel.variables("", ())
+    result = await kernel.variables("", ())  # all variables, and "": no chat asks
     return {**fields, "variables": [variable.as_json_object() for variable in result.variables]}
 
 

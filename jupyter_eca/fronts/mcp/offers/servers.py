@@ -60,7 +60,7 @@ async def list_tools(call: AssistantCall) -> dict[str, Any]:
                 "description": tool.spec.description,
                 "onlyReads": tool.only_reads,
             }
-            for tool in host.setups.list_tools("", context)
+            for tool in host.setups.list_tools("", context)  # "": the default agent's
         ]
     }
 

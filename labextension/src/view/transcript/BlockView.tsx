@@ -183,9 +183,9 @@ function Source({ title, url }: { readonly title: string; readonly url: string }
 }
 
 /**
- * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. Its exit status
- * (`status`) is undefined while the hook runs. If it is not 0, the hook has failed or has forbidden something, and the
- * first line of the output says why. So that line is not folded away.
+ * Draws a run of a hook with its output. A hook is a command that the user has set in the configuration. Its exit
+ * status (`status`) is undefined while the hook runs. If it is not 0, the hook has failed or has forbidden something,
+ * and the first line of the output says why. So that line is not folded away.
  */
 function Hook({ block }: { readonly block: HookBlock }): React.ReactElement {
   const { trans } = useEnv();
