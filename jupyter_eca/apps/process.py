@@ -291,7 +291,8 @@ async def ask(
     trust_folder: bool = False,
 ) -> int:
     """Ask one question, in `chat` or a new chat, and print the answer. At a terminal, the user is asked to approve tool
-    calls. Return the exit status: 0 if the answer is complete, otherwise 1."""
+    calls. `trust_folder`: the user trusts the settings in the folder. Return the exit status: 0 if the answer is
+    complete, otherwise 1."""
     from jupyter_eca.apps.kernel.answer.screen import TerminalScreen
     from jupyter_eca.apps.kernel.answer.terminal_approval import ask_decision
     from jupyter_eca.apps.kernel.answer.terminal_question import ask_question
@@ -327,7 +328,8 @@ async def ask(
 
 
 async def doctor(folder: Path, config_file: Path | None, *, trust_folder: bool = False) -> int:
-    """Print the report: what is set up, what is missing, and what to do about it. Return the exit status."""
+    """Print the report: what is set up, what is missing, and what to do about it. `trust_folder`: the user trusts the
+    settings in the folder. Return the exit status."""
     trusted = open_trusted_folders(find_database(), [folder] if trust_folder else ())
     async with run_host([folder], config_file, trusted=trusted) as host:
         sys.stdout.write(await report(host.services, "in a process of its own") + "\n")

@@ -21,7 +21,7 @@ class GuardedWork:
     def __init__(self, protocol: str) -> None:
         """`protocol` is the name of the front's protocol, for the log."""
         self._protocol = protocol
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # those that have not ended
 
     def start(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         """Run work in a task of a group. An error in it is logged."""

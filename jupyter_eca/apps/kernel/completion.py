@@ -180,7 +180,8 @@ def _format_context(context: ChatContext, folder: str, *, quoted: bool) -> str:
 
 
 def _format_path(path: str, folder: str, *, quoted: bool) -> str:
-    """Return a path as the user types it after the mark: relative to the folder, and in quotes if it has spaces."""
+    """Return a path as the user types it after the mark: relative to the folder, and in quotes if it has spaces.
+    `quoted`: the user has typed the quotation mark already."""
     path = path.removeprefix(f"{folder}{os.sep}") if folder else path
     return f'"{path}"' if " " in path and not quoted else path
 

@@ -170,7 +170,7 @@ class KernelComms:
         first.
 
         The cells of the kernel share one comm. When a comm for cells is opened, it replaces the earlier one. Each page
-        with a panel has a comm of its own.
+        with a panel has a comm of its own (`for_panel`).
         """
         if any(comm.caller == caller for comm in self._comms.values()):
             return

@@ -62,7 +62,7 @@ class AcpConnection:
         """What the client can do, as it has declared in `initialize`."""
         self._link = link
         self._hosts = hosts
-        self._is_initialized = False
+        self._is_initialized = False  # whether the client has sent `initialize`
         self._sessions: AcpSessions | None = None  # made with the first request about a session
         self._peer = Peer(link, self._answer, self._handle_notification, CANCELLATION)
         self._outbox = Outbox(self._send)

@@ -94,7 +94,7 @@ def _make_link_context(uri: str) -> ChatContext:
 
 
 def _parse_lines(fragment: str) -> LinesRange | None:
-    """Return the lines that the end of a URI names, counted from 1."""
+    """Return the lines that the end of a URI names, counted from 1; None if it names none."""
     found = _LINES.fullmatch(fragment)
     if found is None:
         return None

@@ -73,7 +73,7 @@ class AhpConnection:
         """The URIs of the resources that the client is subscribed to."""
         self._link = link
         self._open_front = open_front
-        self._front: AhpFront | None = None
+        self._front: AhpFront | None = None  # None until `initialize` or `reconnect` has opened it
         # The client's messages that are not handled yet, its requests about files, and what waits to be sent to it.
         self._incoming: asyncio.Queue[Request | Notification] = asyncio.Queue()
         self._file_requests: asyncio.Queue[Request] = asyncio.Queue()

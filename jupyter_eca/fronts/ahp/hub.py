@@ -152,6 +152,7 @@ class Hub:
         self._replay_floor = start  # only actions with a higher number than this one can be replayed
         self._recent: deque[Envelope] = deque()  # the last envelopes, the oldest first
         self._added_at: dict[str, int] = {ROOT: start}  # the number at which each resource was added
+        # The state of each resource, and the function that applies an action to it, by the URI of the resource.
         self._states: dict[str, Json] = {ROOT: root}
         self._reducers: dict[str, Reducer] = {ROOT: reduce_root}
         self._connections: dict[str, HubClient] = {}  # by the id of the client
@@ -201,7 +202,8 @@ class Hub:
     # -- clients
 
     def join(self, connection: HubClient) -> HubClient | None:
-        """Add the connection of a client. Return the earlier connection of the same client, which it replaces."""
+        """Add the connection of a client. Return the earlier connection of the same client, which it replaces; None if
+        there was none."""
         before = self._connections.get(connection.client)
         self._connections[connection.client] = connection
         return before

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.host.host import Host
 
+# The error for any other client.
 _NOT_ALLOWED: Final = "only a client of the user's may change the configuration"
 
 

@@ -109,8 +109,8 @@ def _remove_extensions(content: Content) -> Content:
 
 
 def _make_summary(content: ToolCallRunContent) -> str | None:
-    """Return the summary of a call. Editors show it when they ask whether the call may run, so it then contains the
-    warning."""
+    """Return the summary of a call; None if it has none. Editors show it when they ask whether the call may run, so it
+    then contains the warning about the call."""
     if not content.manual_approval:
         return content.summary
     return add_warning(content.summary or content.name, content.cause)

@@ -115,7 +115,7 @@ class EcaSession:
         self.prompted_chats: set[str] | None = set() if quiet else None
         """The chats in which a prompt of this client is being answered. None unless the session is `quiet`."""
         self._working: set[asyncio.Task[None]] = set()  # the tasks that are cancelled when the session ends
-        self._host: Host | None = None
+        self._host: Host | None = None  # None until the client has sent `initialize`
         self._has_joined = False  # whether this session has joined the subscribers of the host
         # The params of `initialize`, until the first prompt: together they show the revision that the client speaks.
         self._initialize_params: lifecycle.InitializeParams | None = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # The beginnings of the names of those tools that are offered.
 _OFFERED: Final = ("eca_notebook_", "eca_kernel_", "eca_preview_notebook_")
 
+# What the front tells the agent about itself.
 _ABOUT: Final = About(
     "jupyter",
     "The live notebook",

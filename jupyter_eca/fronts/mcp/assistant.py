@@ -47,6 +47,7 @@ PREFIX: Final = "eca"
 # Many clients give up after a minute.
 SERVER_START_SECONDS: Final = 30.0
 
+# What the front tells clients about itself.
 _ABOUT: Final = About(
     PREFIX,
     "The assistant of a Jupyter server",
@@ -261,6 +262,7 @@ class _OfferAsTool:
     """An offer in the form of a `Tool` of the host, so that the approval rules apply to it."""
 
     spec: ToolSpec
+    """The name, the description and the schema of the arguments."""
     function: Callable[[dict[str, Any]], Awaitable[ToolResult]]
     """Runs the offer with the arguments of the call."""
 
@@ -285,6 +287,7 @@ class _RecordedTool:
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
+        # The result of the call, or its error; both None until the call has ended.
         self._result: ToolResult | None = None
         self._error: ToolError | None = None
         # All other fields are those of the tool.

@@ -89,7 +89,7 @@ class Caller(Protocol):
 
     @property
     def user(self) -> Person | None:
-        """The user of the client, on a server that tells its users apart."""
+        """The user of the client; None on a server that does not tell its users apart."""
         ...
 
     @property
@@ -191,6 +191,7 @@ def offer(
     The function looks like `async def f(call: OfferCall[...], argument: Annotated[str, Field(description=...)])`. It
     returns an `OfferResult`, or only the `data` of a `ToolAnswer`. The schema of the arguments is made from its
     signature. If `parameters` is given, it is the schema instead, and the function takes all arguments as one dict.
+    `needs_approval` is that of `Offer`.
     """
 
     def make(function: Callable[..., Awaitable[Any]]) -> Offer:

@@ -77,7 +77,7 @@ class CallInProgress:
 
     @property
     def user(self) -> Person | None:
-        """The user of the client, on a server that tells its users apart."""
+        """The user of the client; None on a server that does not tell its users apart."""
         return find_access(self.context).user
 
     @property
@@ -111,7 +111,8 @@ class CallInProgress:
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def _ask_by_result(self, question: types.ElicitRequestFormParams) -> types.ElicitResult | None:
-        """Wait until the question was sent as a result, and the client has sent the call again with the answer."""
+        """Wait until the question was sent as a result, and the client has sent the call again with the answer, which
+        is returned. Return None if the answer does not come in time."""
         async with self._asking:
             self._question, self._answer = question, asyncio.get_running_loop().create_future()
             self._asked.set()

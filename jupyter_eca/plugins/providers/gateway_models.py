@@ -90,8 +90,8 @@ class GatewayModels:
     """The models of gateways, by the URL and the key."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, str], _Entry] = {}
-        self._executor: ThreadPoolExecutor | None = None
+        self._entries: dict[tuple[str, str], _Entry] = {}  # by the URL and the key
+        self._executor: ThreadPoolExecutor | None = None  # runs the requests; None before the first one
 
     async def list(self, url: str, key: str) -> tuple[str, ...]:
         """Return the names of the models, in the gateway's order. Until a newer list has come, the last known list is

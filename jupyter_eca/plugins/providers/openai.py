@@ -328,6 +328,7 @@ def _needs_key(settings: ProviderConfig) -> bool:
     return bool(settings.requires_auth)
 
 
+# The API, with its path and the functions that write requests and read answers.
 RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReader)
 
 PROVIDER = OpenAIProvider("openai-responses", RESPONSES_API, RESPONSES, rank=15)

@@ -11,6 +11,7 @@ from jupyter_eca.plugins.providers.completions.request import build_body
 from jupyter_eca.plugins.providers.openai import OpenAIApi, OpenAIProvider
 from jupyter_eca.plugins.providers.presets import CHAT
 
+# The API, with its path and the functions that write requests and read answers.
 CHAT_COMPLETIONS: Final = OpenAIApi(
     "OpenAI Chat Completions API", "/chat/completions", "", build_body, CompletionsReader
 )

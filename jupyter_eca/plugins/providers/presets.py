@@ -29,7 +29,8 @@ def _make_preset(
     **more: Any,
 ) -> Preset:
     """Make a known provider. `models` are its best models, the best one first, and `model` has the settings of each
-    model. `more` are further settings of the provider. See `Preset` for the other arguments."""
+    model. `requires_auth` says whether it needs a key, and `more` are further settings of the provider. See `Preset`
+    for the other arguments."""
     known = dict.fromkeys(models, model or ModelConfig())
     settings = ProviderConfig(url=url, models=known, requires_auth=requires_auth, **more)
     return Preset(label, settings, variable, free, browser_sign_in, owner, small_model)

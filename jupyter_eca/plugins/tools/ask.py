@@ -16,6 +16,7 @@ def _accept_label(value: Any) -> Any:
     return {"label": value} if isinstance(value, str) else value
 
 
+# The types of the arguments, with their descriptions for the model.
 Question = Annotated[str, Field(min_length=1, description="One clear question, in the user's language.")]
 Option = Annotated[QuestionOption, BeforeValidator(_accept_label)]
 Options = Annotated[list[Option], Field(description="Answers to choose from, the one you would take first.")]

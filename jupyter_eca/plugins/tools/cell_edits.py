@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # The tool that replaces the tools of this module.
 REPLACED_BY: Final = "notebook_change"
 
+# The types of the arguments, with their descriptions for the model.
 Cell = Annotated[int | str, Field(description="The cell's id, or its number as notebook_read shows it.")]
 Source = Annotated[str, Field(description="The whole source of the cell.")]
 Type = Annotated[CellType, Field(description="What kind of cell.")]

@@ -57,6 +57,7 @@ class ChangeStep(BaseModel):
         return bool(self.original_content)
 
 
+# The type of an argument, with its description for the model.
 Steps = Annotated[list[ChangeStep], Field(min_length=1, description="As in notebook_change.")]
 
 

@@ -37,6 +37,7 @@ EDITOR_SECONDS = 3.0
 # The result if the editor knows no problem in any file.
 _NOTHING: Final = "The editor tells of no diagnostics. Ask for a file by its path: some know only those."
 
+# The type of an argument, with its description for the model.
 AnyPath = Annotated[
     str,
     Field(description="A notebook or a file; empty for the open notebooks, and for all files of an editor."),

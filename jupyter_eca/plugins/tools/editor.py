@@ -36,6 +36,7 @@ POLL_SECONDS: Final = 2.0
 _MAX_SHOWN: Final = 200
 _MAX_LINE_CHARACTERS: Final = 200
 
+# The types of the arguments, with their descriptions for the model.
 FilePath = Annotated[str, Field(description="The file, relative to the workspace or absolute.")]
 Line = Annotated[int, Field(ge=1, description="The line that the name stands in; the first one is 1.")]
 Symbol = Annotated[str, Field(min_length=1, description="The name as it is written in that line.")]

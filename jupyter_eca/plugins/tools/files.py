@@ -57,6 +57,7 @@ _STALE: Final = {
     Version.UNKNOWN: "You have not read {}",
 }
 
+# The types of the arguments, with their descriptions for the model.
 FilePath = Annotated[str, Field(description="Relative to the workspace, or absolute.")]
 Offset = Annotated[int, Field(ge=0, description="How many lines to skip.")]
 Limit = Annotated[int, Field(ge=1, description="The most lines to read.")]
@@ -302,7 +303,8 @@ def _write_and_report(files: Files, known: KnownVersions, path: str, content: st
 
 
 def _edit_and_report(context: ToolContext, path: str, original: str, new: str, everywhere: bool) -> ToolResult:
-    """Do the work of `edit_file`. Blocks."""
+    """Do the work of `edit_file`. `everywhere`: replace `original` at all its places, and not at the only one.
+    Blocks."""
     files, known = context.files, context.known
     with _change_lock, text_file.report_os_errors(path):
         change = _plan_edit(files, path, original, new, everywhere)
@@ -342,7 +344,7 @@ def _preview_change(files: Files, plan: Callable[..., _Change], path: str, *argu
 
 
 def _propose_edit(files: Files, path: str, original: str, new: str, *, everywhere: bool) -> FileChangeDetails:
-    """Return the diff of an edit, or of a new file."""
+    """Return the diff of an edit, or of a new file. `everywhere`: see `_edit_and_report`."""
     if original:
         return _preview_change(files, _plan_edit, path, original, new, everywhere)
     if files.resolve(path).exists():
@@ -377,7 +379,7 @@ def _plan_write_if_known(files: Files, path: str, content: str, known: KnownVers
 
 
 def _plan_edit(files: Files, path: str, original: str, new: str, everywhere: bool) -> _Change:
-    """Return the change that replaces a text in a file."""
+    """Return the change that replaces a text in a file. `everywhere`: see `_edit_and_report`."""
     real = files.resolve(path)
     _refuse_notebook(real, path)
     before = text_file.read(real, path)

@@ -46,6 +46,7 @@ MAX_DETAILED = 20
 # How many characters a label has, at most. It is one line in a list of jobs.
 _LABEL_LENGTH = 60
 
+# The types of the arguments, with their descriptions for the model.
 KernelPath = Annotated[str, Field(description="Its notebook, by default the one you were asked in.")]
 
 

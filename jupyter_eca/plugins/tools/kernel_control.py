@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # The examples and the source of a large function, which come after them, fill pages.
 MAX_INSPECTION_CHARACTERS = 4_000
 
+# The types of the arguments, with their descriptions for the model.
 OtherKernel = Annotated[str, Field(description="As in run_code.")]
 Name = Annotated[str, Field(min_length=1, description="A name as code writes it: `df`, `np.linalg.norm`.")]
 

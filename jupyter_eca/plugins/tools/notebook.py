@@ -46,6 +46,7 @@ _HEADER_CHARS = 500
 # into the result, because the sources are more important than long outputs.
 _OUTPUT_LIMITS = (MAX_OUTPUT, 1000, 300, 100, 0)
 
+# The types of the arguments, with their descriptions for the model.
 NotebookPath = Annotated[str, Field(description="By default the notebook you were asked in.")]
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.protocol.notebook import NotebookDocument
 
+# The types of the arguments, with their descriptions for the model.
 Changes = Annotated[
     list[ChangeStep],
     Field(description="Made in this order: numbers are those after the changes before; ids stay."),

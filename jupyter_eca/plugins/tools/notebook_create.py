@@ -53,6 +53,7 @@ def _accept_source(value: Any) -> Any:
     return {"source": value} if isinstance(value, str) else value
 
 
+# The types of the arguments, with their descriptions for the model.
 NewPath = Annotated[str, Field(description="Where; ends with .ipynb, and must not exist yet.")]
 Cells = Annotated[
     list[Annotated[InitialCell, BeforeValidator(_accept_source)]],

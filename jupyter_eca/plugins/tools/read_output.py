@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # How many bytes one call returns, at most.
 MAX_LIMIT_BYTES = 40_000
 
+# The types of the arguments, with their descriptions for the model.
 Id = Annotated[str, Field(description="The id that the shortened output names.")]
 
 

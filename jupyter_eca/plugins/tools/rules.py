@@ -11,6 +11,7 @@ from pydantic import Field
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.tools.base import Need, ToolContext, ToolResult, tool
 
+# The types of the arguments, with their descriptions for the model.
 Id = Annotated[str, Field(description="The exact id of the rule, as it is listed.")]
 Path = Annotated[str, Field(description="The absolute path of the file or folder that you are about to work on.")]
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # How many characters of a line are shown, at most. Longer lines are minified code or data.
 _MAX_LINE_CHARACTERS = 300
 
+# The types of the arguments, with their descriptions for the model.
 Mode = Literal["content", "files_with_matches", "count"]
 Where = Annotated[str, Field(description="The file or folder to search.")]
 Pattern = Annotated[str, Field(min_length=1, description="Extended regular expression; write [0-9] for digits.")]

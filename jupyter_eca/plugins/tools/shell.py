@@ -52,6 +52,7 @@ _WATCHED_LINES: Final = 200
 # How many characters a label has, at most. It is one line in a list of jobs.
 _LABEL_LENGTH: Final = 60
 
+# The types of the arguments, with their descriptions for the model.
 Command = Annotated[str, Field(min_length=1, description="One or more lines for the user's POSIX shell.")]
 Folder = Annotated[str, Field(description="Where it runs, by default the workspace.")]
 Seconds = Annotated[float, Field(gt=0, description=f"Seconds until it is ended, {MAX_SECONDS} at most.")]
@@ -70,7 +71,8 @@ async def _preview(context: ToolContext, arguments: dict[str, Any]) -> ShellComm
 
 
 def _choose_sandbox_state(context: ToolContext, *, outside: bool) -> SandboxState | None:
-    """Return whether a command runs in the sandbox; None if the user wants none. Blocks when it is first called."""
+    """Return whether a command runs in the sandbox; None if the user wants none. `outside`: the model asks to run the
+    command outside of it. Blocks when it is first called."""
     sandbox = context.sandbox
     if sandbox is None:
         return None
@@ -246,7 +248,7 @@ class ShellCommandRun:
         self._seconds: float | None = seconds
         self._chat = chat
         self._transcript = TerminalTranscript()
-        self._limit: asyncio.Timeout | None = None
+        self._limit: asyncio.Timeout | None = None  # kills the command after `seconds`; None before it runs
 
     def lift_limit(self) -> None:
         """Let the command run for as long as it takes."""

@@ -14,6 +14,7 @@ from jupyter_eca.workspace.files.read_threads import run_read
 if TYPE_CHECKING:
     from jupyter_eca.instructions.skills import Skill
 
+# The types of the arguments, with their descriptions for the model.
 Name = Annotated[str, Field(min_length=1, description="Its name in the list.")]
 File = Annotated[str, Field(description="A file's path in the skill's folder; empty for the instructions.")]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.content import ToolCallDetails
     from jupyter_eca.workspace.tool_result import ToolResult
 
+# The types of the arguments, with their descriptions for the model.
 Agent = Annotated[str, Field(description="One of the agents named above.")]
 TaskText = Annotated[
     str,

@@ -15,6 +15,7 @@ from jupyter_eca.workspace.tool_result import ToolResult
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.task_plan import Tasks
 
+# The types of the arguments, with their descriptions for the model.
 Op = Annotated[
     Literal["plan", "add", "start", "complete", "delete", "list"],
     Field(

@@ -31,6 +31,7 @@ MAX_ENTRIES = 500
 # After how many entries a walk ends. A home folder can have millions of files.
 _MAX_WALKED = 20_000
 
+# The types of the arguments, with their descriptions for the model.
 Folder = Annotated[str, Field(description="The folder to list.")]
 Depth = Annotated[int | None, Field(ge=1, description="How many levels to show; all by default.")]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The type of an argument, with its description for the model.
 InBackground = Annotated[
     bool,
     Field(description="Do not wait: you are told of the end. Until then the kernel is busy."),

@@ -17,7 +17,7 @@ export interface QueueOwner {
   /** Called with text that goes back to the prompt box. */
   readonly onInsertText: (text: string, contexts?: readonly ChatContext[]) => void;
   dispatch(action: Action): void;
-  /** Returns the path of the active notebook, see `Session`. */
+  /** Returns the path of the active notebook; undefined in a page that cannot open notebooks. See `Session`. */
   findActiveNotebook(): string | undefined;
 }
 

@@ -20,7 +20,7 @@ export class TabStorage {
     private readonly store: () => Store = () => window.sessionStorage
   ) {}
 
-  /** Return the id of the chat that was shown last. */
+  /** Return the id of the chat that was shown last; undefined when there is none. */
   getChat(): string | undefined {
     return this.read('chat');
   }
@@ -30,7 +30,7 @@ export class TabStorage {
     this.write('chat', id);
   }
 
-  /** Return the chat that was last shown with a notebook. */
+  /** Return the chat that was last shown with a notebook; undefined when there is none. */
   getNotebookChat(path: string): string | undefined {
     return this.read(`chat of ${path}`);
   }

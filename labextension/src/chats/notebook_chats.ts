@@ -169,8 +169,8 @@ export class NotebookFollower {
   }
 
   /**
-   * Fetch the newest chat of a notebook from the server. A cell may have begun it since the list was loaded. Or the
-   * file was moved outside of Jupyter, which the server finds out when it lists the chats.
+   * Fetch the newest chat of a notebook from the server; undefined when there is none. A cell may have begun it since
+   * the list was loaded. Or the file was moved outside of Jupyter, which the server finds out when it lists the chats.
    */
   private async fetchNewestChat(notebook: string): Promise<ChatId | undefined> {
     await this.session.loadChats(notebook);

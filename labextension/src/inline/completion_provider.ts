@@ -85,7 +85,7 @@ function describeDocument(
   return buildDocument(text, offset, above, findCommentSign(mimeType));
 }
 
-/** Return the editor of the active cell or, in a view of a file, the editor of the file. */
+/** Return the editor of the active cell or, in a view of a file, that of the file; undefined when there is none. */
 function findEditor(widget: Widget): CodeEditor.IEditor | undefined {
   if (widget instanceof NotebookPanel) {
     return widget.content.activeCell?.editor ?? undefined;

@@ -16,7 +16,10 @@ export interface Trigger {
   readonly query: string;
 }
 
-/** Return the trigger at the cursor. `/` counts only at the beginning of the text, `@` and `#` where a word begins. */
+/**
+ * Return the trigger at the cursor; undefined when there is none. `/` counts only at the beginning of the text, `@` and
+ * `#` where a word begins.
+ */
 export function findTrigger(text: string, cursor: number): Trigger | undefined {
   const before = text.slice(0, cursor);
   const match = /(?:^|\s)([@#])([^\s@#]*)$/.exec(before) ?? /^(\/)(\S*)$/.exec(before);

@@ -89,7 +89,10 @@ export class NotebookSurroundings implements Surroundings {
     };
   };
 
-  /** Return the place. As long as nothing has changed, this is the same object, as React requires. */
+  /**
+   * Return the place; undefined when no notebook and no editor of a file is open. As long as nothing has changed, this
+   * is the same object, as React requires.
+   */
   readonly current = (): EditorPlace | undefined => {
     const now = this.describe();
     if (now?.label !== this.last?.label || now?.detail !== this.last?.detail) {
@@ -98,7 +101,7 @@ export class NotebookSurroundings implements Surroundings {
     return this.last;
   };
 
-  /** Return the path of the notebook that the user worked in last. It may be behind another tab. */
+  /** Return the path of the notebook that the user worked in last; undefined for none. It may be behind another tab. */
   readonly findNotebook = (): string | undefined => {
     const panel = this.tracker.currentWidget;
     return panel === null || panel.isDisposed ? undefined : panel.context.localPath;
@@ -111,7 +114,7 @@ export class NotebookSurroundings implements Surroundings {
     return file !== undefined ? [toFileContext(file)] : panel === null ? [] : toContexts(panel);
   };
 
-  /** Describe the place for the user. */
+  /** Describe the place for the user; undefined when there is none. */
   private describe(): EditorPlace | undefined {
     const panel = this.tracker.currentWidget;
     const file = findFile(this.findFrontWidget());
@@ -134,7 +137,8 @@ export class NotebookSurroundings implements Surroundings {
 }
 
 /**
- * Return the cursor and the selection in the active cell. A cell that was never visible has no editor, so no cursor.
+ * Return the cursor and the selection in the active cell. A cell that was never visible has no editor, so the result
+ * is undefined.
  */
 function readCellPlace(panel: NotebookPanel): Place | undefined {
   const editor = panel.content.activeCell?.editor;

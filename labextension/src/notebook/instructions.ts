@@ -104,7 +104,10 @@ export class ActiveInstructions implements InstructionsSource {
     };
   };
 
-  /** Return the instructions. As long as nothing has changed, this is the same object, as React requires. */
+  /**
+   * Return the instructions; undefined when there is no active notebook. As long as nothing has changed, this is the
+   * same object, as React requires.
+   */
   readonly current = (): NotebookInstructions | undefined => {
     const now = this.read();
     const isSame =

@@ -224,7 +224,10 @@ export class LiveNotebooks implements NotebookHost {
     return this.lab.tracker.filter(panel => !panel.isDisposed && !panel.context.isDisposed);
   }
 
-  /** Return a view of the notebook: the view in front, if that shows the notebook, otherwise any other view of it. */
+  /**
+   * Return a view of the notebook: the view in front, if that shows the notebook, otherwise any other view of it.
+   * Undefined when the notebook is not open.
+   */
   private findPanel(path: string): NotebookPanel | undefined {
     const views = this.listPanels().filter(({ context }) => context.localPath === path);
     return views.find(view => view === this.lab.tracker.currentWidget) ?? views[0];
@@ -291,7 +294,9 @@ function readLanguage({ context }: NotebookPanel): string {
   return languageName === '' && typeof kernelspec?.language === 'string' ? kernelspec.language : languageName;
 }
 
-/** Return the selection in the active cell. A cell that was never visible has no editor, so no selection. */
+/**
+ * Return the selection in the active cell. A cell that was never visible has no editor: then the result is undefined.
+ */
 function readSelection({ activeCell }: Notebook): CellSelection | undefined {
   const editor = activeCell?.editor;
   if (!activeCell || !editor) {

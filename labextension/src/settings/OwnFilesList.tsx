@@ -147,6 +147,7 @@ interface CardProps {
   readonly description: string;
   /** The files that are shown. */
   readonly files: readonly string[];
+  /** Why the file is not used; absent when it is used. */
   readonly error?: string | undefined;
   /** A short text beside the name. */
   readonly summary?: string;

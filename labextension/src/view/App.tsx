@@ -639,8 +639,8 @@ function useDraftCleanup(session: Session, drafts: Drafts): void {
 }
 
 /**
- * When the server refuses a message that waited, put it back into the prompt box or, while the list of chats is shown,
- * into the draft of its chat.
+ * When the server refuses a message that waited, put it back into the prompt box or, while the list of chats is shown
+ * (`isListShown`), into the draft of its chat.
  */
 function useRefusedMessageRecovery(session: Session, drafts: Drafts, isListShown: boolean): void {
   React.useEffect(() => {

@@ -154,7 +154,8 @@ function useExcerpts(query: string, onSearch: Props['onSearch']): Excerpts | und
 
 /**
  * Return the line above the list: how many chats were found, or why there are none. It is empty when there is no query.
- * `chatCount` is the number of all chats, and `foundCount` the number of those that the query has found.
+ * `chatCount` is the number of all chats, and `foundCount` the number of those that the query has found. `isSearching`:
+ * the server has not answered yet.
  */
 function describeResult(
   chatCount: number,

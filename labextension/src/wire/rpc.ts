@@ -261,7 +261,7 @@ function replaceLoneSurrogates(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\uFFFD') : value;
 }
 
-/** Return the id of the request that a cancellation names. */
+/** Return the id of the request that a cancellation names; undefined when it names none. */
 function readCancelledId(params: unknown): Id | undefined {
   return typeof params === 'object' && params !== null && 'id' in params ? (params.id as Id) : undefined;
 }

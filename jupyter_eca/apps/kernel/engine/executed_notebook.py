@@ -46,8 +46,8 @@ class ExecutedNotebooks(NotebookFiles):
         return await super().edit(chat, path, changes)
 
     def last_error(self) -> list[str] | None:
-        """Return the traceback of the last error, which Python keeps for debuggers. The error may be older than this
-        extension in the kernel."""
+        """Return the traceback of the last error, which Python keeps for debuggers; None if there was no error. The
+        error may be older than this extension in the kernel."""
         error: BaseException | None = getattr(sys, "last_value", None)
         if error is None:
             return None

@@ -20,7 +20,7 @@ class RunErrors:
     """The errors of one shell, by execution count, each in one line."""
 
     def __init__(self) -> None:
-        self._errors: dict[int, str] = {}
+        self._errors: dict[int, str] = {}  # the oldest first
 
     def find(self, count: int) -> str:
         """Return the error of the input with this execution count; empty if there was none, or it is not known."""

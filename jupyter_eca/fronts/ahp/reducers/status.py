@@ -55,7 +55,7 @@ def set_modified(state: Json, now: int, **fields: object) -> Json:
 
 
 def set_flag(state: Json, flag: SessionStatus, *, on: bool) -> Json:
-    """Return the state with a flag of the status set or removed."""
+    """Return the state with a flag of the status set (`on`) or removed."""
     before = int(state["summary"].get("status") or 0)
     return replace_fields(
         state, summary=replace_fields(state["summary"], status=int(before | flag if on else before & ~flag))

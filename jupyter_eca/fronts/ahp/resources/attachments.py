@@ -76,7 +76,7 @@ def _make_embedded_context(attachment: EmbeddedAttachment) -> ChatContext:
 
 
 def read_lines(selected: SelectedPart | None) -> LinesRange | None:
-    """Return the lines of a selection, counted from 1. The protocol counts from 0."""
+    """Return the lines of a selection, counted from 1; None if nothing is selected. The protocol counts from 0."""
     if selected is None:
         return None
     start, end = selected.range.start, selected.range.end

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 # this machine for models takes at most half a second.
 MODELS_SECONDS: Final = 0.7
 
-
+# The error for a client that may not answer for the user.
 _MAY_NOT_TRUST: Final = "Only the user can trust a folder: in the chat panel, or in an editor."
-
 
 # Seconds that tool servers get to end at `shutdown`. An editor that is being closed waits for the reply.
 SERVERS_SECONDS = 3.0

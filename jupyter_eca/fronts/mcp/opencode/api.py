@@ -78,7 +78,7 @@ class OpenCodeApi:
         without_timeout: bool = False,
     ) -> Any:
         """Send one request, and return the JSON of its response; None if the response is empty. `parameters` go
-        into the query; empty ones are left out. Raises: RefusedCall."""
+        into the query; empty ones are left out. `without_timeout`: see `post`. Raises: RefusedCall."""
         options: dict[str, Any] = {"timeout": None} if without_timeout else {}
         params = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
         try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.mcp.offers_base import ChangeListener, Offer, OfferCall, OfferResult
 
+# What the front tells clients about itself.
 _ABOUT: Final = About(
     "opencode",
     "OpenCode",

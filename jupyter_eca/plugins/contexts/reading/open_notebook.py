@@ -38,9 +38,9 @@ class CachedNotebooks:
 
     def __init__(self, notebooks: OpenNotebooks) -> None:
         self._notebooks = notebooks
-        self._listed: tuple[NotebookInfo, ...] | None = None
-        self._read: dict[str, NotebookDocument] = {}
-        self._lock = asyncio.Lock()
+        self._listed: tuple[NotebookInfo, ...] | None = None  # None until the notebooks are listed
+        self._read: dict[str, NotebookDocument] = {}  # by their paths
+        self._lock = asyncio.Lock()  # so that two contexts do not read the same notebook at the same time
 
     async def list(self) -> tuple[NotebookInfo, ...]:
         """Return the open notebooks."""

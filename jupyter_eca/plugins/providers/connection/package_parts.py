@@ -35,7 +35,7 @@ class _DeferredInit:
         vars(package).update(__getattr__=self.get, __dir__=self.list_names)
         self._package = package
         self._loader = loader
-        self._has_run = False
+        self._has_run = False  # whether `__init__` has run to its end
         self._lock = lock
         self.importing_threads = {get_ident()}
         """The threads that import modules of the package now, or run its `__init__`. A name that is missing for them is

@@ -90,7 +90,8 @@ TIME_LIMITS = TimeLimits()
 
 
 def check_target(target: RequestTarget, *, needs_key: bool, vendor: str) -> RequestTarget:
-    """Return the target if it is valid. `vendor` is the name of the provider in the error about a missing key.
+    """Return the target if it is valid. `needs_key`: without a key it is not. `vendor` is the name of the provider in
+    the error about a missing key.
 
     Raises: ProviderError. For such a target an SDK would raise an error that shows the key, or no error at all.
     """

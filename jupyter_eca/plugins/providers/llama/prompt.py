@@ -91,6 +91,6 @@ def build_messages(request: ModelRequest, room: int, *, tiny: bool, tools: bool 
 
 
 def _can_begin(message: ChatMessage, *, tools: bool) -> bool:
-    """Return whether a history can begin with this message: it is the user's, and has no result of a tool. The
-    call of such a result would be left out."""
+    """Return whether a history can begin with this message: it is the user's and, if the model gets calls of tools and
+    their results (`tools`), it has no such result. The call of the result would be left out."""
     return message.role == "user" and not (tools and any(isinstance(part, ToolResultPart) for part in message.parts))

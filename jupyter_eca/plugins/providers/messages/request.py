@@ -200,7 +200,8 @@ def _make_image(image: ImagePart) -> list[Block]:
 
 
 def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Block]:
-    """Return the blocks of a reply. Thoughts that another model than `model` has signed are left out."""
+    """Return the blocks of a reply. Thoughts that another model than `model` has signed are left out. `searches`: see
+    `_make_thinking`."""
     blocks: list[Block] = []
     for part in message.parts:
         match part:
@@ -238,7 +239,8 @@ def _get_search_id(block: Block) -> str:
 
 
 def _make_thinking(text: str, signature: str, searches: bool) -> list[Block]:
-    """Return the block of a thought, or the blocks of a search that its signature has."""
+    """Return the block of a thought, or the blocks of a search that its signature has. Without `searches`, a search is
+    left out, because this request does not allow the model to search."""
     if signature.startswith(SEARCH_PREFIX):
         return json.loads(signature.removeprefix(SEARCH_PREFIX)) if searches else []
     return [{"type": "thinking", "thinking": text, "signature": signature}]

@@ -168,7 +168,8 @@ def _from_assistant(message: ChatMessage, model: str, *, searches: bool) -> Iter
 
 
 def _make_reasoning(text: str, signature: str, *, searches: bool) -> Iterator[Block]:
-    """Yield the item of a thought or of a search. The signature is JSON that `events` has written."""
+    """Yield the item of a thought or of a search. The signature is JSON that `events` has written. Without `searches`,
+    a search is left out, because this request does not allow the model to search."""
     match json.loads(signature) if signature.startswith("{") else None:
         case {"type": "web_search_call"} as search:
             yield from [search] if searches else []

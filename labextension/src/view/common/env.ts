@@ -84,6 +84,7 @@ export interface Observed<T> {
 
 /** The React context with the `Env` of the page. It is undefined outside of an `EnvProvider`. */
 const EnvContext = React.createContext<Env | undefined>(undefined);
+/** Gives its `value` to all views in it. */
 export const EnvProvider = EnvContext.Provider;
 
 /** Return the `Env` of the page. Throws: Error outside of an `EnvProvider`. */

@@ -102,7 +102,8 @@ function holdFocus(element: Element): { readonly element: HTMLElement; readonly 
 
 /**
  * Find an element that can have the focus near the place of a removed element: the element that is there now, or one
- * after it, before it or around it, within `node`. `records` are the mutations, of which one has removed the element.
+ * after it, before it or around it, within `node`. Undefined when there is none. `records` are the mutations, of which
+ * one has removed the element.
  */
 function findNeighbour(records: readonly MutationRecord[], removed: Element, node: Element): HTMLElement | undefined {
   const record = records.find(({ removedNodes }) => [...removedNodes].some(other => other.contains(removed)));

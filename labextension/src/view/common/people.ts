@@ -69,8 +69,8 @@ function collectPeople({ blocks, subagents = {} }: Transcript, people: Map<strin
 export const ChatPeople = React.createContext<People | undefined>(undefined);
 
 /**
- * Return the people of a chat, as `findPeople` does. The result is the same object until a name in it changes, so that
- * the views are not drawn again for nothing.
+ * Return the people of a chat, as `findPeople` does; undefined where no names are shown. The result is the same object
+ * until a name in it changes, so that the views are not drawn again for nothing.
  */
 export function usePeople(chat: Transcript, viewer: Person | undefined): People | undefined {
   const last = React.useRef<People>();

@@ -195,7 +195,7 @@ function Rating({
   return <RateAnswer contentId={contentId} rating={contentId === undefined ? undefined : ratings[contentId]} />;
 }
 
-/** Return the transcript of the subagent that the call of a block started. */
+/** Return the transcript of the subagent that the call of a block started; undefined when it started none. */
 function findSubagent(block: Block, subagents?: Subagents): TranscriptState | undefined {
   const details = block.kind === 'tool' ? block.details : undefined;
   return details?.type === 'subagent' ? subagents?.[details.subagentChatId ?? ''] : undefined;
@@ -291,6 +291,7 @@ function useStickToEnd(isCut: boolean): {
 /**
  * Keep the block that is being read at its place when other blocks are added or removed before it. Browsers do this
  * too, but not always: while the wheel is being turned, and at the top of the frame, they do not change the position.
+ * `isAtEnd`: the end of the transcript is in view. Then nothing is kept, because the frame follows the end.
  */
 function useScrollAnchoring(frame: React.RefObject<HTMLDivElement>, isAtEnd: boolean): void {
   /** The first visible block, and where its top is in the window. */
