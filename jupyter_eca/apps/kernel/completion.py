@@ -63,8 +63,9 @@ def find_word(code: str, cursor: int) -> TypedWord | None:
     in_cell = _CELL.match(code) is not None
     if not (in_cell or _LINE.match(line)):
         return None
-    is_first_line = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
-    if is_first_line and (match := _COMMAND.match(line)):
+    # Whether nothing was written between the line with the magic and this one: then the message can begin here.
+    begins_message = not in_cell or not before.partition("\n")[2].rpartition("\n")[0].strip()
+    if begins_message and (match := _COMMAND.match(line)):
         return TypedWord("/", match["word"][1:], begin + match.start("word") + 1)
     if match := _MENTION.search(line):
         group = "plain" if match["quoted"] is None else "quoted"

@@ -110,6 +110,8 @@ class EcaProvisioner(LocalProvisioner):
         folders = (*sandbox.writable, *filter(None, (self._socket_folder,)))
         # The environment of the kernel, and our own package, which may be in another place.
         programs = (Path(command[0]).parent.parent, _PACKAGE)
+        # The sandbox replaces some folders by its own (`REPLACED`). A program in one of them would be hidden from the
+        # kernel, unless it is in a folder that the kernel sees anyway.
         seen = (*sandbox.roots, *folders)
         hidden = (
             program

@@ -70,6 +70,7 @@ class TraceRecorder(SilentSubscriber):
                 case ToolCallRejectedContent() as call:
                     self._end_call(event.chat, call.id, call.reason.value)
                 case _:
+                    # A message begins a turn, unless it is `local`: a command that no model reads.
                     if event.is_message and event.chat not in self._turns and not event.local and event.turn:
                         self._turns[event.chat] = self._begin_span(event.chat, "invoke_agent", "invoke_agent", {})
             if event.outcome is not None and (span := self._turns.pop(event.chat, None)) is not None:

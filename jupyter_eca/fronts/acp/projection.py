@@ -91,11 +91,12 @@ class AcpProjection:
 
     def _project(self, event: Event, before: str | None, *, live: bool) -> Iterator[SessionUpdate]:
         """Yield the updates of an event without the person. See `project`."""
-        # `own`: the event belongs to a turn that this client has prompted.
+        # `own`: the event belongs to a turn that this client has prompted. Then the client shows the user's own text
+        # and images itself.
         content, own = event.content, live and event.turn in self._own_turns
         match content:
             case TextContent(failure=failure) if own and failure is not None and not is_shown_as_message(failure.kind):
-                pass
+                pass  # the prompt is answered with this failure as its error
             case TextContent(text=text):
                 if text and not (own and event.role is Role.USER):
                     yield self._make_chunk(event, TextBlock(text=text), content.content_id)

@@ -426,7 +426,7 @@ class AcpSession:
                 elif (event.chat, call.id) not in self._asking:
                     self._asking[event.chat, call.id] = self._client.start(self._ask(event.chat, call))
             case ToolCallPrepareContent():
-                pass
+                pass  # the model still writes the call
             case ToolCallContent() as call:
                 self._stop_asking([(event.chat, call.id)])
             case TextContent(failure=failure, text=text) if failure is not None and run is not None:

@@ -338,6 +338,7 @@ class AhpSession:
         """Apply an action of a client, or refuse it. `raw` is the same action as JSON, as the client sent it."""
         if reason := refuse_session_action(self.state, action, origin.client):
             self._front.hub.refuse(self.uri, raw, origin, reason)
+            # A client denies a call that already runs if it does not know the tool. Then the call must end.
             if isinstance(action, actions.ToolCallDenied) and (
                 declined := make_denied_result(self.state, action, origin.client)
             ):
