@@ -1,37 +1,48 @@
 """`python -m tests.bench [load] [answer] [first] [server] …`: measure and print the table; all of it without a name.
 
-A bench is a module here with an `async def figures()`. When one fails, the others are still measured, and the exit
-status is 1.
+A bench is a module here with an `async def figures()`. Each runs in a process of its own, so that what one has
+allocated does not count in the memory of the next. When one fails, the others are still measured, and the exit status
+is 1.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 from pkgutil import iter_modules
 from time import monotonic
 from traceback import print_exc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests import bench
 from tests.bench.figure import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from tests.bench.figure import Figure
 
 
-def benches() -> dict[str, Callable[[], Coroutine[Any, Any, list[Figure]]]]:
+def list_benches() -> list[str]:
     names = [one.name for one in iter_modules(bench.__path__) if not one.name.startswith("_")]
-    modules = {name: import_module(f"tests.bench.{name}") for name in names}
-    return {name: module.figures for name, module in modules.items() if hasattr(module, "figures")}
+    return [name for name in names if hasattr(import_module(f"tests.bench.{name}"), "figures")]
+
+
+def measure(name: str) -> list[Figure]:
+    """Measure a bench in this process."""
+    return asyncio.run(import_module(f"tests.bench.{name}").figures())
+
+
+def measure_apart(name: str) -> list[Figure]:
+    """Measure a bench in a new process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        return processes.submit(measure, name).result()
 
 
 def main(names: list[str]) -> int:
     """Measure and print. Return the exit status."""
-    known = benches()
+    known = list_benches()
     if unknown := [name for name in names if name not in known]:
         print(f"There is no {', '.join(unknown)}; there are {', '.join(known)}.")
         return 1
@@ -42,7 +53,7 @@ def main(names: list[str]) -> int:
         print(f"measuring {name} …", file=sys.stderr)
         began = monotonic()
         try:
-            found += asyncio.run(known[name]())
+            found += measure_apart(name)
         except Exception:  # noqa: BLE001  # whatever it is, the other benches are measured
             print_exc()
             failed.append(name)

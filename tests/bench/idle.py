@@ -14,7 +14,7 @@ from tests.bench.processes import configure, cpu, jupyter_server, kernel, loopba
 if TYPE_CHECKING:
     import psutil
 
-ROUNDS = 3
+ROUNDS = 2
 SECONDS = 5.0
 # What ends with a turn, a server's log or a garbage collection, is over by then.
 SETTLE = 1.0

@@ -24,7 +24,7 @@ from tests.bench.marked_pages import PERFORMANCE, ROOT, write_marked
 from tests.bench.peers.environments import JUPYTERLAB, MIB, Environment, Environments, cache_folder, run
 from tests.bench.peers.peers import LAB, OURS
 
-ROUNDS: Final = 3
+ROUNDS: Final = 1
 REASONS: Final = {
     "anthropic": "The models of Anthropic. The vendor changes its streams, caching and thinking often",
     "anywidget": "The panel below a cell, where no extension of JupyterLab can be installed: Colab, VS Code",

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tests.e2e.browser.lab import Lab
 
 CHUNKS: Final = 2000
-ANSWERS: Final = 10
+ANSWERS: Final = 7
 MESSAGES: Final = 5000
-OPENINGS: Final = 5
-STARTS: Final = 7
-FIRSTS: Final = 5
+OPENINGS: Final = 3
+STARTS: Final = 4
+FIRSTS: Final = 3
 # A task that is longer is one that a user may notice.
 LONG_MS: Final = 50
 END: Final = "That is the end."
@@ -137,7 +137,7 @@ async def _opening(browser: Browser, lab: Lab) -> list[Figure]:
 
 
 async def _answers(browser: Browser, lab: Lab) -> list[Figure]:
-    """Ten of them in one chat."""
+    """Several of them in one chat."""
     page = await browser.new_page()
     await page.add_init_script(SOCKET)
     await pages.opened(page, lab)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from tests.bench.figure import Figure, differences, list_of
 from tests.bench.processes import environment, jupyter_server
 
-ROUNDS = 7
+ROUNDS = 5
 # After its first answer a server still starts what it does in the background.
 SETTLE = 1.5
 
