@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.waited_code import as_last_lines
@@ -92,9 +93,14 @@ class Notices:
     ) -> ToolServerUpdatedParams:
         """Return a server for a client that has chosen this agent. The tools that the agent does not have are
         disabled."""
+        is_native = server.type == "native"
+        if not is_native and server.status is not ServerStatus.RUNNING:
+            return server
         context = self._contexts.build_expected(kernel=kernel)
-        enabled = {tool.spec.name for tool in self._setups.list_tools(agent_name, context)}
-        if server.type == "native":
+        # Many servers report changes when they start. So the tools of the others are not looked at.
+        bounds = NO_BOUNDS if is_native else Bounds(servers=frozenset({server.name}))
+        enabled = {tool.spec.name for tool in self._setups.list_tools(agent_name, context, bounds)}
+        if is_native:
             specs = (
                 tool.spec
                 for tool in self._services.toolbox.list_available(context)
@@ -109,13 +115,11 @@ class Notices:
                 )
                 for spec in specs
             )
-        elif server.status is ServerStatus.RUNNING:
+        else:
             tools = tuple(
                 tool.model_copy(update={"disabled": make_tool_name(server.name, tool.name) not in enabled})
                 for tool in server.tools or ()
             )
-        else:
-            return server
         return server.model_copy(update={"tools": tools})
 
     def describe_unsaved(self, chat: str) -> ShowMessageParams | None:

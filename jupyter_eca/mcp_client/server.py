@@ -105,6 +105,8 @@ class McpServer:
     again, fails to start, or is no longer wanted."""
     _kept_lists: ServerLists | None = None
     """The lists that are on disk."""
+    _redacted: tuple[McpServerConfig, int, tuple[tuple[str, ...] | None, str | None]] | None = None
+    """The settings and the number of known secrets for which `_redact_settings` was last computed, and its result."""
     _retired: bool = False
     """Whether the server was removed, so that `run` must return."""
     _scope: anyio.CancelScope | None = None
@@ -375,13 +377,14 @@ class McpServer:
     @property
     def info(self) -> ToolServerUpdatedParams:
         """The server as clients see it, without secrets."""
+        args, url = self._redact_settings()
         state = ToolServerUpdatedParams(
             type="mcp",
             name=self.name,
             status=self.status,
             command=self.settings.command,
-            args=redaction.redact_arguments(self.settings.args) if self.settings.command else None,
-            url=self.settings.url and redaction.redact_url(self.settings.url),
+            args=args,
+            url=url,
             disabled=self.settings.disabled,
             has_auth=self.credentials.has_sign_in(self.name, self.settings),
             error=self.error,
@@ -411,6 +414,15 @@ class McpServer:
             await self._changed.wait()
 
     # -- helpers
+
+    def _redact_settings(self) -> tuple[tuple[str, ...] | None, str | None]:
+        """Return the arguments of the command (None without a command) and the URL, without secrets. They are redacted
+        again only when the settings or the known secrets have changed: fifty servers that start report many changes."""
+        settings, known_secrets = self.settings, redaction.count_secrets()
+        if self._redacted is None or self._redacted[0] is not settings or self._redacted[1] != known_secrets:
+            args = redaction.redact_arguments(settings.args) if settings.command else None
+            self._redacted = settings, known_secrets, (args, settings.url and redaction.redact_url(settings.url))
+        return self._redacted[2]
 
     def _signal(self, signal: Signal) -> None:
         """Change the status according to the table."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.host.subscribers import ChatReload, Notice
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.event import Event, merge_pieces
+from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,17 +29,28 @@ def get_data(item: Item) -> object:
 
 
 def add_notice(waiting: list[Item], notice: Notice) -> None:
-    """Add a notice to the end of the waiting items. If it is the progress of a tool call and an older progress of this
-    call is among the last items, it takes the place of the older one."""
-    if isinstance(notice.params, ChatToolCallProgressParams):
-        for index in range(len(waiting) - 1, -1, -1):
-            old = waiting[index]
-            if not (isinstance(old, Notice) and isinstance(old.params, ChatToolCallProgressParams)):
-                break
-            if old.params.id == notice.params.id and old.chat == notice.chat:
-                waiting[index] = notice
-                return
+    """Add a notice to the end of the waiting items. If it is the progress of a tool call or the state of a tool server,
+    and an older one of the same call or server is among the last items, it takes the place of the older one."""
+    replaced = _get_replaced(notice)
+    for index in range(len(waiting) - 1, -1, -1) if replaced else ():
+        old = waiting[index]
+        if not isinstance(old, Notice) or (key := _get_replaced(old)) is None:
+            break
+        if key == replaced:
+            waiting[index] = notice
+            return
     waiting.append(notice)
+
+
+def _get_replaced(notice: Notice) -> tuple[str | None, str] | None:
+    """Return a key that equals that of the notices which this one replaces. None for a notice that replaces none."""
+    match notice.params:
+        case ChatToolCallProgressParams(id=id):
+            return notice.chat, id
+        case ToolServerUpdatedParams(name=name):
+            return None, name
+        case _:
+            return None
 
 
 def group_events(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -15,7 +15,7 @@ from jupyter_eca.plugins.tools.configured import custom
 from jupyter_eca.plugins.tools.configured.mcp_tool import make_mcp_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import mcp_types
 
@@ -95,6 +95,11 @@ class ToolRegistry:
         """Remove all tools that a client has added to chats. Called when it disconnects."""
         self._client_tools = {key: tools for key, tools in self._client_tools.items() if key[1] is not owner}
 
-    def list_available(self, context: ToolContext) -> list[Tool]:
-        """Return the tools whose needs a chat fulfils, whatever the agent is."""
-        return [tool for tool in self.get_tools(context.chat).values() if all(context.has(need) for need in tool.needs)]
+    def list_available(self, context: ToolContext, servers: Collection[str] | None = None) -> list[Tool]:
+        """Return the tools whose needs a chat fulfils, whatever the agent is. With `servers`, only the tools of these
+        MCP servers are returned; our own tools count as the server `eca`."""
+        return [
+            tool
+            for tool in self.get_tools(context.chat).values()
+            if (servers is None or tool.spec.server in servers) and all(context.has(need) for need in tool.needs)
+        ]

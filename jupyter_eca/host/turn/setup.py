@@ -304,9 +304,8 @@ class Setups:
         common = toolbox.get_tools() if context.nested else toolbox.get_tools(context.chat)
         return [
             tool
-            for tool in toolbox.list_available(context)
-            if bounds.allows_server(tool.spec.server)
-            and tool.spec.name in common
+            for tool in toolbox.list_available(context, bounds.servers)
+            if tool.spec.name in common
             and not (context.nested and tool.spec.name in subagents.WITHHELD_TOOLS)
             and (tool.only_reads or not bounds.looks_only)
             and agent.has_tool(tool.spec, only_reads=tool.only_reads, agents=tool.agents)

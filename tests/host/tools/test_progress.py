@@ -14,6 +14,7 @@ from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.protocol.chat import ChatToolCallProgressParams
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.jsonrpc import Notification
+from jupyter_eca.protocol.mcp import ServerStatus, ToolServerRemovedParams, ToolServerUpdatedParams
 from jupyter_eca.workspace.tool_result import Report
 from tests.support.host_and_client import PATIENCE, Desk, desk
 from tests.support.raw_client import connect_and_initialize
@@ -132,3 +133,17 @@ async def test_of_a_client_that_does_not_read_only_the_newest_report_of_each_cal
             report = ChatToolCallProgressParams(chat_id="chat", id=id, text=str(n))
             add_notice(behind, Notice("chat/toolCallProgress", report, "chat"))
     assert [one.params.as_json_object()["text"] for one in behind if isinstance(one, Notice)] == ["999", "999"]
+
+
+async def test_of_the_states_of_a_server_that_wait_together_the_last_is_sent() -> None:
+    starting = ToolServerUpdatedParams(type="mcp", name="one", status=ServerStatus.STARTING)
+    running = starting.model_copy(update={"status": ServerStatus.RUNNING})
+    other = starting.model_copy(update={"name": "two"})
+    removed = Notice("tool/serverRemoved", ToolServerRemovedParams(name="one"))
+    waiting: list[Item] = []
+    for params in (starting, other, running):
+        add_notice(waiting, Notice("tool/serverUpdated", params))
+    assert [item.params for item in waiting if isinstance(item, Notice)] == [running, other]
+    for notice in (removed, Notice("tool/serverUpdated", starting)):
+        add_notice(waiting, notice)
+    assert waiting[2:] == [removed, Notice("tool/serverUpdated", starting)]
