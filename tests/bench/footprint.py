@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import psutil
 
 ROUNDS: Final = 3
-SECONDS: Final = 8.0
+SECONDS: Final = 5.0
 # What a server still does after it has answered is over by then.
 SETTLE: Final = 1.5
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.browser.lab import Lab
 
-ROUNDS: Final = 3
+ROUNDS: Final = 2
 TURNS: Final = 5000
 PLOTS: Final = 500
 # Of noise, so that a plot has about 40 kB, as those of matplotlib have.
