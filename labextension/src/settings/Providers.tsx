@@ -39,12 +39,7 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
     setTrial(provider, result);
     await load();
   };
-  // Those that can be used come first.
-  const rank = ({ auth }: ProviderStatus): number => Number(auth.status !== 'authenticated');
-  const getName = ({ id, label = id }: ProviderStatus): string => label;
-  const list = Object.values(providers).sort(
-    (left, right) => rank(left) - rank(right) || getName(left).localeCompare(getName(right))
-  );
+  const list = useOrder(Object.values(providers));
   return (
     <>
       <p className="eca-Note">
@@ -92,6 +87,23 @@ export function Providers({ session }: { readonly session: Session }): React.Rea
         ))}
       </ul>
     </>
+  );
+}
+
+/**
+ * Return the providers in the order in which they are shown: first those that could be used when they were first listed,
+ * then the others, each by name. A provider keeps its place when the user signs in or out: its buttons would lose the
+ * focus if they were moved.
+ */
+function useOrder(providers: readonly ProviderStatus[]): readonly ProviderStatus[] {
+  const ranks = React.useRef<Record<string, number>>({});
+  for (const { id, auth } of providers) {
+    ranks.current[id] ??= Number(auth.status !== 'authenticated');
+  }
+  const getName = ({ id, label = id }: ProviderStatus): string => label;
+  return [...providers].sort(
+    (left, right) =>
+      (ranks.current[left.id] ?? 0) - (ranks.current[right.id] ?? 0) || getName(left).localeCompare(getName(right))
   );
 }
 
