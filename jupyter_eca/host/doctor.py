@@ -99,9 +99,9 @@ async def report(services: Services, where: str) -> str:
     models, default = await services.catalog.models(), await services.catalog.default()
     mistakes = await asyncio.to_thread(_find_mistakes, services, models)
     problems = [
-        *await _find_store_problems(services),
+        *await _inspect_store(services),
         *_find_default_model_problems(services, models, default),
-        *_find_refused_keys(services),
+        *_find_failed_keys(services),
         *mistakes.servers.values(),
         *_find_server_problems(services, mistakes.servers),
         *_find_setting_problems(services),
@@ -162,8 +162,8 @@ def _find_mistakes(services: Services, models: tuple[str, ...]) -> _SetupMistake
     return _SetupMistakes(dict(find_mcp_problems(config, folders)), others)
 
 
-async def _find_store_problems(services: Services) -> list[str]:
-    """Return what is wrong with the file of the chats. It is read whole, and repaired if it is damaged."""
+async def _inspect_store(services: Services) -> list[str]:
+    """Read the whole database of the chats, and repair it if it is damaged. Return what was wrong with it."""
     try:
         await services.store.inspect()
     except NotSaved as error:
@@ -190,8 +190,8 @@ def _find_default_model_problems(services: Services, models: tuple[str, ...], de
         yield f"The default model `{default}` cannot answer now.{reason}"
 
 
-def _find_refused_keys(services: Services) -> Iterator[str]:
-    """Yield which keys providers have refused."""
+def _find_failed_keys(services: Services) -> Iterator[str]:
+    """Yield a sentence for each key that the provider has refused, or whose account has no credit left."""
     for name, entry in services.catalog.entries().items():
         outcome = services.catalog.key_outcomes.get(entry.settings) if entry.key.source else None
         if outcome and (sentence := _KEY_PROBLEMS.get(outcome)):
@@ -228,8 +228,8 @@ def _find_setting_problems(services: Services) -> Iterator[str]:
 
 
 def _find_sandbox_problems(services: Services) -> Iterator[str]:
-    """Yield why kernels do not start or commands do not run in a sandbox, although the user wants one, or why they are
-    asked about in it."""
+    """Yield why kernels do not start or commands do not run in a sandbox, although the user wants a sandbox, or why the
+    user is asked about commands in it."""
     sandbox = services.config.tool_call.sandbox
     mode = sandbox.mode
     if sandbox.kernels and not find_sandbox_program().endswith("bwrap"):
@@ -278,7 +278,8 @@ def _describe_policy(services: Services) -> Iterator[str]:
 def _describe_keys(services: Services) -> Iterator[str]:
     """Yield a line for each provider that has a key: where the key is from, and whether it works. Yield a line for each
     other provider that needs a key: which variable is missing, and which models the key would give. A provider whose
-    address must be configured is left out there, because a key alone would not make it work."""
+    address must be configured is left out there, because a key alone would not make it work. The last line names the
+    variables with keys that other programs and kernels do not get."""
     for name, entry in services.catalog.entries().items():
         label = entry.label or f"`{name}`"
         if entry.key.source:

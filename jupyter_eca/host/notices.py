@@ -52,7 +52,7 @@ class Notices:
         self._services = services
         self._contexts = contexts
         self._setups = setups
-        # The models as the clients know them; None as long as no client was told.
+        # The models that the clients were last told; None as long as no client was told any.
         self._announced_models: tuple[str, ...] | None = None
 
     async def describe_choices(self, agent_name: str = "") -> ChatConfig:

@@ -63,7 +63,7 @@ class NotebookChats:
                 # The kernel gets this error as the answer to its first request. The next session tries again, and then
                 # finds the stored chats.
                 return KernelChats()
-            await host.notebook_ids.find_moved(notebook)
+            await host.notebook_ids.follow_move(notebook)
             chats = await host.store.do(lambda tables: tables.list_linked_chats(notebook))
             self._chats.setdefault(notebook, KernelChats(chats, partial(self._store, host, notebook)))
         return self._chats[notebook]

@@ -55,12 +55,12 @@ class ChoiceMemory:
         self._lock = asyncio.Lock()
 
     async def recall(self, notebook: str, chosen: Choice = NO_CHOICE) -> Choice:
-        """Return what a new chat in a notebook begins with. `chosen` are the settings that were chosen for this chat
-        already: they are kept.
+        """Return the choice that a new chat in a notebook begins with. `chosen` are the settings that were chosen for
+        this chat already: they are kept.
 
         The users get a message, once, about a remembered choice that cannot be used now. Raises: NotSaved.
         """
-        await self._services.notebook_ids.find_moved(notebook)
+        await self._services.notebook_ids.follow_move(notebook)
         async with self._lock:
             return await self._recall(notebook, chosen)
 
@@ -83,11 +83,11 @@ class ChoiceMemory:
         """Remember a model, and the variant that the user has chosen with it; "" for none. `place` is where they were
         chosen.
 
-        `agent` is the agent of the chat, whose default model this one replaces; "" for the agent of new chats. Raises:
-        NotSaved, like all functions that change what is remembered.
+        `agent` is the name of the chat's agent; "" for the agent of new chats. The chosen model replaces the default
+        model of this agent. Raises: NotSaved, like all functions that change what is remembered.
         """
         async with self._lock:
-            defaults = await self._find_defaults(place, agent)
+            defaults = await self._read_defaults(place, agent)
             chosen = [RememberedChoice(ChoiceName.MODEL, model, defaults.model)]
             if variant in self._services.catalog.variants(model):
                 chosen.append(RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model))
@@ -96,16 +96,16 @@ class ChoiceMemory:
     async def remember_variant(self, place: ChoicePlace, model: str, variant: str, agent: str = "") -> None:
         """Remember a variant of a model; "" for none. See `remember_model` for `place` and `agent`."""
         async with self._lock:
-            defaults = await self._find_defaults(place, agent)
+            defaults = await self._read_defaults(place, agent)
             await self._keep(place, [RememberedChoice(ChoiceName.VARIANT, variant, defaults.variant, model)])
 
     async def remember_agent(self, place: ChoicePlace, name: str) -> None:
-        """Remember an agent, which was chosen at `place`, with its approval rules (`rights`): if they change, the
-        choice is lost. An agent that does not exist is not remembered."""
+        """Remember an agent, which was chosen at `place`, with a digest of its approval rules (`rights`): if the rules
+        change, the choice is lost. An agent that does not exist is not remembered."""
         current = self._services.current
         if (agent := current.resolved.agents.get(name)) is not None:
             rights = self._get_defaults(agent).rights
-            choice = RememberedChoice(ChoiceName.AGENT, agent.name, self._find_default_agent(), rights=rights)
+            choice = RememberedChoice(ChoiceName.AGENT, agent.name, self._get_default_agent_name(), rights=rights)
             async with self._lock:
                 await self._keep(place, [choice])
 
@@ -121,12 +121,13 @@ class ChoiceMemory:
             await self._services.store.do(lambda tables: tables.choices.forget(path))
 
     async def _keep(self, place: ChoicePlace, choices: list[RememberedChoice]) -> None:
-        """Store choices for their notebook, and for the user. Raises: NotSaved."""
+        """Store choices for the notebook of `place`, if it has one, and for all other notebooks, if `place` says so.
+        Raises: NotSaved."""
         kept = [replace(choice, notebook=place.notebook) for choice in choices if place.notebook]
         kept += choices if place.is_for_all_notebooks else []
         await self._services.store.do(lambda tables: tables.choices.keep(kept))
 
-    async def _find_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
+    async def _read_defaults(self, place: ChoicePlace, agent: str) -> AgentDefaults:
         """Return what is configured for an agent; "" for the agent of new chats in this place."""
         name = agent or (await self._recall(place.notebook, NO_CHOICE)).agent
         return self._get_defaults(self._services.current.resolved.get_agent(name))
@@ -138,13 +139,13 @@ class ChoiceMemory:
         agents = services.current.resolved.agents.values()
         return ChoiceOptions(
             agents={agent.name: self._get_defaults(agent) for agent in agents if agent.mode is not AgentMode.SUBAGENT},
-            default_agent=self._find_default_agent(),
+            default_agent=self._get_default_agent_name(),
             models=models | {best_model},
             best_model=best_model,
             list_variants=services.catalog.variants,
         )
 
-    def _find_default_agent(self) -> str:
+    def _get_default_agent_name(self) -> str:
         """Return the name of the agent that new chats have where nothing is chosen."""
         return self._services.current.resolved.get_agent().name
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from jupyter_eca.workspace.ports import QuestionAsker
 
-# Yields each question, and is sent its answer, None if the user cancelled. In the end it yields the result, a text for
-# the user. It may raise an `EcaError`, which ends the dialogue.
-Steps: TypeAlias = "AsyncGenerator[ChatAskQuestionParams | str, str | None]"
+# A generator that yields each question. The caller sends the answer into it; None if the user cancelled. In the end the
+# generator yields the result, a text for the user. It may raise an `EcaError`, which ends the dialogue.
+QuestionSteps: TypeAlias = "AsyncGenerator[ChatAskQuestionParams | str, str | None]"
 
 # Stored and shown in a chat in place of an answer that is secret.
 HIDDEN_ANSWER: Final = "••••••••"
@@ -28,7 +28,7 @@ _HINT: Final = f"Your next message is the answer; `{CANCEL}` ends this."
 _HINT_SECRET: Final = f"Your next message is the answer, and is not kept in the chat; `{CANCEL}` ends this."
 
 
-async def ask_all(steps: Steps, asker: QuestionAsker) -> str:
+async def ask_all(steps: QuestionSteps, asker: QuestionAsker) -> str:
     """Ask all questions by `chat/askQuestion`, and return the result."""
     output = await anext(steps)
     while isinstance(output, ChatAskQuestionParams):
@@ -40,7 +40,7 @@ async def ask_all(steps: Steps, asker: QuestionAsker) -> str:
 class Dialogue:
     """A dialogue in a chat, whose answers are the user's next messages."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: QuestionSteps) -> None:
         self._steps = steps
         # The question that waits for an answer.
         self._question: ChatAskQuestionParams | None = None

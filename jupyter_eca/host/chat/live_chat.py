@@ -51,8 +51,8 @@ def now() -> int:
 
 @frozen
 class Choice:
-    """The settings that turns run with. If a field is "" or None, nothing is chosen for it. Then the earlier choice
-    counts, or the default if there is no earlier choice."""
+    """The settings that turns run with. If a field is "" or None (see `variant` for its ""), nothing is chosen for it.
+    Then the earlier choice counts, or the default if there is no earlier choice."""
 
     model: str = ""
     """The full name `provider/model`."""
@@ -232,8 +232,8 @@ class LiveChat:
     last_answer_choice: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
     rhythm: ChatRhythm = field(default_factory=ChatRhythm)
-    """What the times of its requests to the model say about its user, since it was loaded: it decides how long the
-    vendor caches a request."""
+    """How quickly the user goes on in this chat: the times of its requests to the model since the chat was loaded. They
+    decide how long the vendor caches a request."""
     cursor: CursorContext | None = None
     """The position of the user's cursor that the model was last sent; None if it knows none."""
     pinned_prompt: PinnedPrompt | None = None

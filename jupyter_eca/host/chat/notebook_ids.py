@@ -57,9 +57,9 @@ class NotebookIds:
         except NotSaved as error:
             _log.warning("moved notebooks are not found this time: %s", error)
 
-    async def find_moved(self, path: str) -> None:
-        """Find out whether a notebook was moved to this path, and let its chats follow it. Call this before the chats
-        of the notebook are looked up. An error is logged, and the notebook then begins without chats."""
+    async def follow_move(self, path: str) -> None:
+        """If a notebook was moved to this path, move its chats there, too. Call this before the chats of the notebook
+        are looked up. An error is logged, and the notebook then begins without chats."""
         if path in self._ids or not self._ids or not path.endswith(_SUFFIX):
             return
         try:
@@ -85,9 +85,10 @@ class NotebookIds:
     def choose_id_for_save(
         self, path: str, saved_id: str | None, start: Callable[[Coroutine[Any, Any, None]], object]
     ) -> str | None:
-        """Return the id to write into a notebook that is saved now; None for none. See the top of the module for the
-        cases. `saved_id` is the id that is in its metadata already. `start` runs a coroutine as a task, for what is
-        stored besides: this function must not wait."""
+        """Return the id to write into a notebook that is saved now; None for none. Also change the known ids where the
+        notebook was moved, is a copy or is from another machine: see the top of the module. `saved_id` is the id that
+        is in its metadata already. `start` runs a coroutine as a task: it stores these changes, because this function
+        must not wait."""
         own_id = self._ids.get(path)
         if saved_id is None or saved_id == own_id:
             return own_id
@@ -108,7 +109,7 @@ class NotebookIds:
         """Let everything that is stored for a notebook follow it to its new path. The paths may also be those of a
         folder, for all notebooks in it. Raises: NotSaved."""
         files = self._get_files()
-        real_paths = _find_real_path(files, old_path), _find_real_path(files, new_path)
+        real_paths = _get_real_path(files, old_path), _get_real_path(files, new_path)
         await self._store.do(
             lambda tables: (
                 tables.choices.move(old_path, new_path),
@@ -170,7 +171,7 @@ def _has_moved_away(files: Files, path: str, id: str) -> bool:
         return False
 
 
-def _find_real_path(files: Files, path: str) -> str:
+def _get_real_path(files: Files, path: str) -> str:
     """Return the absolute path of a file in Jupyter's contents."""
     try:
         return str(files.contents.resolve(path))

@@ -69,7 +69,7 @@ class CommandRunner(Protocol):
         """Run a command. Return None for a message that is no command.
 
         `kernel` is the kernel of the cell that has the message; None for a message from elsewhere. `may_see` decides
-        which chats the client may know; without it, only this one.
+        which chats the client may know; without it, the client may know only this chat.
         """
         ...
 

@@ -91,8 +91,8 @@ class ReplayedTurn:
         self.differs = self.differs or _remove_noise(new_result.text) != _remove_noise(recorded.text)
         return at, recorded
 
-    def check_calls_ended(self, reply: int) -> None:
-        """Mark the replay as broken if a recorded call of this reply has not run, for example because it is denied."""
+    def fail_if_call_missing(self, reply: int) -> None:
+        """Set `failure` if a recorded call of this reply has not run now, for example because it was denied."""
         if not self.failure and any(
             isinstance(self.calls[id], RecordedResult) and id not in self.ended_calls
             for id in self.list_call_ids(reply)

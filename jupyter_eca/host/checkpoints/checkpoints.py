@@ -65,7 +65,7 @@ class Checkpoints:
             ]
         )
         content = states[-1][1]
-        if not isinstance(content, str):  # `str` would be UNKEPT
+        if not isinstance(content, str):  # the only possible text is UNKEPT
             # If there was a checkpoint already, somebody else may have changed the file since this turn changed it.
             digest = digest_content(content)
             await self._store.do(lambda tables: tables.mark_if_changed(chat, turn, str(path), digest))
@@ -75,8 +75,8 @@ class Checkpoints:
         self, chat: str, turn: str, path: Path, before: bytes | None, *, is_known: bool, review: ReviewState
     ) -> None:
         """Keep the earlier content of a file that was changed already. `before` is that content, None if there was no
-        file. If that content is not known (`is_known`), the change is listed but cannot be undone. `review` is the
-        review state of the change."""
+        file. If that content is not known (`is_known` is False), the change is listed but cannot be undone. `review` is
+        the review state of the change."""
         kept = _make_checkpoint(turn, path, before if is_known else UNKEPT)
         await self._store.do(lambda tables: tables.keep_checkpoint(chat, replace(kept, review=review)))
 
@@ -88,8 +88,8 @@ class Checkpoints:
             )
 
     async def drop_unkept(self, chat: str, turn: str, paths: Collection[Path]) -> None:
-        """Delete those checkpoints of the files `paths`, which the tool did not change, that have no content because
-        the file could not be kept (UNKEPT)."""
+        """Delete checkpoints without a content, because their file could not be kept (UNKEPT). `paths` are the files
+        that the tool did not change: only their checkpoints are deleted."""
         await self._store.do(lambda tables: tables.drop_unkept(chat, turn, [str(path) for path in paths]))
 
     async def record_digests(self, chat: str, turn: str, paths: Collection[Path]) -> None:
@@ -224,8 +224,8 @@ class CallCheckpointer:
             self.stamps[path] = stamp
 
     async def keep_earlier_content(self, path: Path, before: bytes | None, *, is_known: bool) -> None:
-        """Keep the earlier content `before` of a changed file, if it is known (`is_known`). See
-        `Checkpoints.keep_earlier_content`."""
+        """Keep the earlier content `before` of a file that was changed already. If it is not known, `is_known` is
+        False. See `Checkpoints.keep_earlier_content`."""
         self.kept_paths = (*self.kept_paths, path)
         await self.checkpoints.keep_earlier_content(
             self.chat, self.turn, path, before, is_known=is_known, review=self.review
@@ -275,7 +275,8 @@ def _read_stamp(path: Path) -> _Stamp:
 
 
 def _read_state(path: Path) -> list[tuple[Path, _Content]]:
-    """Return a path with its content. Before it comes the outermost of its folders that do not exist, if any."""
+    """Return a file with its content, as the last item. If its folder does not exist, the first item is the outermost
+    folder that is missing, with the content None."""
     missing = [parent for parent in path.parents if not parent.exists()]
     return [*((folder, None) for folder in missing[-1:]), (path, _read_content_to_keep(path))]
 

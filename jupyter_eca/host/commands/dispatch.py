@@ -122,7 +122,8 @@ async def run(
     """Run a message that is a command, or the answer to a question of a command. Return None for any other message.
 
     `chat` is the id of the chat of the message, and `kernel` is the kernel of the cell that has the message; None for a
-    message from elsewhere. `may_see` decides which chats the client may know; without it, only this one.
+    message from elsewhere. `may_see` decides which chats the client may know; without it, the client may know only this
+    chat.
     """
     live = host.chats.get_live(chat)
     if live is not None and live.dialogue is not None and live.dialogue.accepts(message):
@@ -141,8 +142,8 @@ async def run(
 
 
 async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
-    """Run the first command with the name of the call. Return None if there is none, and if the name does not look like
-    a typing error."""
+    """Run the first command with the name of the call. If no command has this name, return an answer if the name looks
+    like a typing error, and None otherwise."""
     if command := find_native().get(call.name.lower()):
         result = await command.run(place, call)
         # The function may be a plug's, whose types nobody has checked.

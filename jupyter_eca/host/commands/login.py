@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_eca.engine.text.slash_commands import CommandCall
-    from jupyter_eca.host.chat.dialogue import Steps
+    from jupyter_eca.host.chat.dialogue import QuestionSteps
     from jupyter_eca.host.commands.base import CommandPlace
     from jupyter_eca.plugins.providers.credentials.browser_sign_in import User
     from jupyter_eca.plugins.providers.credentials.sign_in import Logins
@@ -57,8 +57,9 @@ async def login(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     return CommandAnswer(HOW_TO_SET_A_KEY)
 
 
-async def _yield_questions(logins: Logins, chat: str, provider: str, user: User | None) -> Steps:
-    """Yield the questions of a sign-in, and then its result. Each question is sent its answer (`dialogue.Steps`).
+async def _yield_questions(logins: Logins, chat: str, provider: str, user: User | None) -> QuestionSteps:
+    """Yield the questions of a sign-in, and then its result. The caller sends the answer of each question into this
+    generator (`dialogue.QuestionSteps`).
 
     `provider` is its name, "" to ask for it. `user` can open a page in a browser; None if no client can.
     """

@@ -128,7 +128,8 @@ def _read(path: Path, _state: FileState | None, within: tuple[Path, ...] | None)
 
 
 def parse_command(name: str, text: str) -> CustomCommand:
-    """Return the command that a file with this text is. Raises: ValueError with a message for the user."""
+    """Return the command that a Markdown file describes. `text` is the text of the file. Raises: ValueError with a
+    message for the user."""
     front, template = front_matter.parse_lenient_front_matter(text)
     if line := find_mixed_line(template):  # counted in the template, so the lines of the YAML above it are added
         lines_above = text.count("\n", 0, text.index(template)) if template else 0

@@ -20,7 +20,7 @@ from jupyter_eca.engine.model.budget import (
     format_increase,
 )
 from jupyter_eca.errors import OverBudget
-from jupyter_eca.host.costs.ledger import find_midnight
+from jupyter_eca.host.costs.ledger import compute_midnight
 from jupyter_eca.host.store import CostFilter
 from jupyter_eca.host.subscribers import ChatQuestions
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
@@ -115,4 +115,4 @@ class Budgets:
 
 def _get_midnight() -> int:
     """Return the time at which today began, in milliseconds since the epoch."""
-    return find_midnight(time.time_ns() // 1_000_000)
+    return compute_midnight(time.time_ns() // 1_000_000)

@@ -1,7 +1,7 @@
 """Owns the ledger: the cost of each request to a model is recorded once, for its chat, its notebook and its day.
 
 The events of a chat have the costs too. But they are deleted with the chat, and may be rolled back or copied, while the
-money stays spent. So all sums come from a table of its own, from which nothing is deleted. A notebook is identified by
+money stays spent. So all sums come from a separate table, from which nothing is deleted. A notebook is identified by
 its path.
 
 It must not know the budgets: `costs.budgets` does. `host.store.spending` has the table.
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Current
     from jupyter_eca.host.store import Store
 
+# The suffix of notebooks.
 _SUFFIX = ".ipynb"
 
 # The smallest and the largest factor that corrects an estimate, which is made from characters. A vendor's count that
@@ -94,10 +95,10 @@ class Account:
 
 def make_bill(chat: LiveChat, model: str) -> Bill:
     """Return the bill for a request of the turn under way."""
-    return Bill(model, find_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks_user)
+    return Bill(model, get_paying_chat(chat), chat.state.turn, chat.notebook, chat.bounds.asks_user)
 
 
-def find_paying_chat(chat: LiveChat) -> str:
+def get_paying_chat(chat: LiveChat) -> str:
     """Return the id of the chat that pays: for a subagent it is the parent chat."""
     return chat.parent or chat.state.id
 
@@ -158,7 +159,7 @@ class Ledger:
             await self.sum_costs(CostFilter(chat)),
             notebook,
             await self.sum_costs(CostFilter(notebook=notebook)) if notebook else Total(),
-            await self.sum_costs(CostFilter(since=find_midnight(at))),
+            await self.sum_costs(CostFilter(since=compute_midnight(at))),
         )
 
     def find_notebook(self, chat: LiveChat) -> str:
@@ -191,7 +192,7 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def find_midnight(at: int) -> int:
+def compute_midnight(at: int) -> int:
     """Return the beginning of the day of a time, in the server's time zone. Both are in milliseconds since the
     epoch."""
     day = datetime.fromtimestamp(at / 1000).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)

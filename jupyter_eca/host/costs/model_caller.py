@@ -35,7 +35,7 @@ class EndedRequest:
     chosen: ChosenModel
     """The model and its provider."""
     outcome: str
-    """`completed`, `stopped`, or the `FailureKind` of its failure."""
+    """`completed`, `stopped` (it was cancelled before its end), or the `FailureKind` of its failure."""
     began_at: int
     """When it began, in nanoseconds since the epoch."""
     usage: UsageDelta | None

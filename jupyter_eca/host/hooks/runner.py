@@ -97,7 +97,7 @@ class Hooks:
         """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
         the server started."""
         self.parents: dict[str, str] = {}
-        """The parent chat, by the subagent's chat."""
+        """The id of the parent chat, by the id of the subagent's chat."""
 
     def has_hooks(self, type: HookType) -> bool:
         """Return whether there are hooks of a type."""

@@ -212,7 +212,7 @@ class TurnHooks:
         summary = chat.state.summary_under_way
         if summary is None:
             return True
-        event_fields = {"triggered": _find_trigger(chat), "custom_instructions": summary.focus}
+        event_fields = {"triggered": _get_trigger(chat), "custom_instructions": summary.focus}
         effects = await self._fire(chat, HookType.PRE_COMPACT, event_fields)
         if self._end_if_stopped(chat, effects):
             return False
@@ -227,7 +227,7 @@ class TurnHooks:
         they end the turn. Text that they add becomes a part of the summary."""
         if chat.state.summary_under_way is None or not (text := chat.state.summary_under_way.text.strip()):
             return False
-        event_fields = {"triggered": _find_trigger(chat), "compact_summary": text}
+        event_fields = {"triggered": _get_trigger(chat), "compact_summary": text}
         effects = await self._fire(chat, HookType.POST_COMPACT, event_fields)
         if effects.context:
             self._chats.feed(chat, inputs.Streamed(now(), number, TextDelta(effects.context)))
@@ -256,8 +256,9 @@ class TurnHooks:
         return True
 
 
-def _find_trigger(chat: LiveChat) -> str:
-    """Return who wanted the summary: the user with `/compact`, or the engine because the context window was full."""
+def _get_trigger(chat: LiveChat) -> str:
+    """Return who wanted the summary: "manual" for the user with `/compact`, and "auto" for the engine, because the
+    context window was full."""
     return "manual" if chat.state.local else "auto"
 
 

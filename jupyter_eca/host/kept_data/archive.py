@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.rows import ChatRow
     from jupyter_eca.protocol.event import Event
 
-# The tables with rows about a chat that `chat.json` has, by their names there.
+# The tables of the database whose rows about a chat are copied into `chat.json`, each with the name of their field
+# there.
 _CHAT_TABLES: Final = {
     "system_prompts": "systemPrompt",
     "notes": "notesOfClients",
@@ -143,7 +144,7 @@ def write_archive(target: Path, scope: str, rows: KeptRows, files: KeptFiles) ->
 
 
 def _fill(archive: _Archive, scope: str, rows: KeptRows, files: KeptFiles) -> dict[str, int]:
-    """Add all files of the scope. Return how many items of each kind there are."""
+    """Add all files of the archive. Return how many items of each kind there are."""
     chats = rows.list_chats()
     counts = rows.count() | files.count(row.id for row in chats)
     width = max(2, len(str(len(chats))))
@@ -217,7 +218,8 @@ def _read_rows_without_question(rows: KeptRows) -> list[dict[str, Any]]:
 
 
 def _join_pieces(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events with the pieces of a text joined, so that no secret is hidden by a cut in it."""
+    """Yield the events with the pieces of a text, or of the arguments of a call, joined into one event. Otherwise a
+    secret that is cut into two pieces would not be found."""
     for _, group in groupby(merge_pieces(events), key=_get_group_key):
         pieces = list(group)
         first, last = pieces[0].content, pieces[-1]

@@ -58,8 +58,8 @@ class KeptFiles:
         return self._list_in(self._data_folder.locks)
 
     def list_other_databases(self) -> list[Path]:
-        """Return the files with chats beside the database: kept damaged databases, those that took the place of one of
-        a newer version, and what could not be stored yet."""
+        """Return the other files with chats, which are beside the database: damaged databases that were kept, copies
+        for this version of a database that a newer version has written, and events that could not be stored yet."""
         names = (f"{self.database.stem}.damaged-*", f"{self.database.stem}.version-*", UNSAVED_PATTERN)
         return sorted(path for name in names for path in self.database.parent.glob(name) if path.is_file())
 
@@ -93,7 +93,8 @@ class KeptFiles:
                     yield file, f"{place}/{file.relative_to(root).as_posix().removeprefix('.eca/')}"
 
     def count(self, chats: Iterable[str]) -> dict[str, int]:
-        """Return how many files and entries of each kind `delete` deletes."""
+        """Return how many files and entries of each kind `delete` would delete. `chats` are the ids of the chats in the
+        scope."""
         outputs = sum(len(self.list_outputs(chat)) for chat in chats)
         if isinstance(self.scope, UserScope):
             outputs = len(self._list_in(self._data_folder.outputs, "*/*"))

@@ -38,8 +38,8 @@ _BAD_MODEL: Final = "A model must be written as PROVIDER/MODEL."
 
 
 def list_agents(resolved: ResolvedConfig, sources: ConfigSources) -> wire.AgentsListResult:
-    """Return all agents: those in Markdown files, then all others. `locked` says why the user cannot define any agent;
-    None if the user can."""
+    """Return all agents: those in Markdown files, then all others. `locked` of the result says why the user cannot
+    define any agent; None if the user can."""
     files = ConfigFiles(sources)
     own = [_describe_file(resolved, sources, files, path) for path in _find_files(sources)]
     names_in_files = {entry.name for entry in own}
@@ -104,7 +104,8 @@ def _find_files(sources: ConfigSources) -> Iterator[Path]:
 
 
 def _find_file(sources: ConfigSources, files: ConfigFiles, seen: wire.SeenFile) -> Path:
-    """Return the path of a file that a client names. Only the files of agents have such a name."""
+    """Return the path of the file that a client names in `seen`. Raises: LocalError when no file of an agent has this
+    name."""
     for path in _find_files(sources):
         if files.get_display_name(path) == seen.file:
             return path

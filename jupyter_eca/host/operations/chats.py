@@ -98,11 +98,13 @@ class ChatOperations:
         return make_page(merge_between_cursors(events, before, after), limit, before, after)
 
     async def _check_known(self, id: str) -> None:
-        """Check that a chat exists. Load it into memory only if its state may matter, because it may be long."""
+        """Raise UnknownChat if a chat does not exist. The chat is loaded into memory only if it may need more than this
+        check: it may be in memory already, a turn in it may have been cut off by a crash (it has an owner then), or it
+        may be a subagent's. All other chats are left in the store, because they may be long."""
         store = self._services.store
         row = await store.do(lambda tables: tables.read_chat(id))
-        is_ours = row is not None and row.workspace == store.workspace and self._chats.get_live(id) is None
-        if not (row and is_ours and row.owner is None and row.parent is None):
+        is_only_stored = row is not None and row.workspace == store.workspace and self._chats.get_live(id) is None
+        if not (row and is_only_stored and row.owner is None and row.parent is None):
             await self._chats.load(id, must_exist=True)
 
     async def _read_newest(self, id: str, limit: int, before: int | None) -> Page:

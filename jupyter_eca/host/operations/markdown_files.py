@@ -1,5 +1,5 @@
 """Owns changes to the Markdown files that users write for the assistant, such as agents: it creates, changes and
-removes one. A change of the front matter keeps comments and all other keys.
+removes such files. A change of the front matter keeps comments and all other keys.
 
 It must not know what a key means: its callers do. `config.front_matter` parses the files, and `config.folders`
 finds them. All functions block, and their errors are `ConfigError`s with a sentence for the user.

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 async def read_usages(chats: Chats, chat: str) -> list[UsageContent]:
-    """Return the usages of a chat, in order: those of our own models too."""
+    """Return what the requests in a chat have used, in their order. Those of our own models are included."""
     contents = [event.content for event in await chats.read_events(chat)]
     return [content for content in contents if isinstance(content, UsageContent)]
 
 
 async def list_outside_costs(chats: Chats, agents: Mapping[str, Agent], chat: str) -> tuple[OutsideCost, ...]:
-    """Return the costs that each outside agent of a chat has reported, in the order in which the agents began.
-    `agents` are all agents by their names."""
+    """Return the costs that each outside agent of a chat has reported, in the order in which the agents began. The cost
+    of an agent that has reported none is None. `agents` are all agents by their names."""
     costs: dict[str, list[float]] = {}
     for usage in await read_usages(chats, chat):
         if usage.agent is not None:

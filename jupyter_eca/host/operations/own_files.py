@@ -48,7 +48,8 @@ def write_own_file(config: Config, sources: ConfigSources, params: wire.OwnFiles
 
 
 def _find_file(config: Config, sources: ConfigSources, name: str) -> Path:
-    """Return the path of a file that a client names."""
+    """Return the path of the file with the name that a client has sent. Raises: LocalError when this file cannot be
+    opened from a settings page."""
     files = ConfigFiles(sources)
     for path in _list_files(config, sources, files):
         if files.get_display_name(path) == name and path.is_file():

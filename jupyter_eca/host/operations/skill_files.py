@@ -103,7 +103,8 @@ def find_files(config: Config, sources: ConfigSources) -> Iterator[Path]:
 
 
 def _find_file(config: Config, sources: ConfigSources, files: ConfigFiles, name: str) -> Path:
-    """Return the path of a file that a client names. Only the files of skills have such a name."""
+    """Return the path of the file with the name that a client has sent. Raises: LocalError when no file of a skill has
+    this name."""
     for path in find_files(config, sources):
         if files.get_display_name(path) == name:
             return path

@@ -56,7 +56,7 @@ def _describe(
 ) -> wire.DefaultSetting:
     """Return a default with its value, the names that it may have (`choices`), the file that sets it, and whether the
     user's own file may set it."""
-    defining = files.find_defining_files(_find_place(name))
+    defining = files.find_defining_files(_split_name(name))
     file = defining[-1] if defining else None
     return wire.DefaultSetting(
         name=name,
@@ -72,7 +72,7 @@ def _describe(
 def read_default(config: Config, name: wire.DefaultName) -> Any:
     """Return the value of a default; None when it is not set."""
     value: Any = config.model_dump(mode="json", by_alias=True)
-    for key in _find_place(name):
+    for key in _split_name(name):
         value = None if value is None else value.get(key)
     return value
 
@@ -88,20 +88,20 @@ def set_default(config: Config, sources: ConfigSources, params: wire.ConfigSetDe
     if reason := config.policy.locked.get(name.value):
         raise LocalError(reason)
     # The highest number of dollars that the policy allows, and the message about it; None for no limit.
-    budget = config.policy.find_budget(_find_place(name)[-1]) if field == "dollars" else None
+    budget = config.policy.find_budget(_split_name(name)[-1]) if field == "dollars" else None
     if budget is not None and value is not None and value > budget[0]:
         raise LocalError(budget[1])
     if any(getattr(params, other) is not None for other in _KINDS if other != field):
         raise LocalError(_WRONG_KIND.format(name=name.value, kind=_KINDS[field]))
     with WRITING:
         files = ConfigFiles(sources)
-        place = _find_place(name)
+        place = _split_name(name)
         if value is not None:
             files.put(files.user_file, place, value)
         elif files.get(files.user_file, place) is not None:
             files.drop(files.user_file, place)
 
 
-def _find_place(name: wire.DefaultName) -> Place:
+def _split_name(name: wire.DefaultName) -> Place:
     """Return the keys that lead to a default in the configuration: `"a.b" -> ("a", "b")`."""
     return tuple(name.value.split("."))

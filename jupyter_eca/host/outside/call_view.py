@@ -42,10 +42,10 @@ _STATUSES: Final = {"in_progress": TaskStatus.IN_PROGRESS, "completed": TaskStat
 
 def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSpec:
     """Return the tool of a call. Rules select it by the agent's name, or as `AGENT__TOOL`. An agent that does not name
-    its tools gives the kind of the call: `edit`, `execute` and others. A call that runs a command or changes a file is
-    not selected by the name of one that only looks, whatever the agent says. With `has_tool_as_title`, the agent gives
+    its tools gives the kind of the call: `edit`, `execute` and others. A call that runs a command or changes a file
+    never gets the name of a tool that only looks, whatever the agent says. With `has_tool_as_title`, the agent gives
     the name of the tool as the title of the call."""
-    kind, title = _find_kind(call), call.first_title if has_tool_as_title else ""
+    kind, title = _get_kind(call), call.first_title if has_tool_as_title else ""
     is_name_credible = kind == call.kind or call.kind not in _LOOKING
     name = (call.name or title if is_name_credible else "") or kind
     return ToolSpec(
@@ -59,7 +59,7 @@ def make_tool(agent: str, call: AgentCall, *, has_tool_as_title: bool) -> ToolSp
     )
 
 
-def _find_kind(call: AgentCall) -> str:
+def _get_kind(call: AgentCall) -> str:
     """Return the kind of a call by what it does. The kind that the agent says counts if the call does not show more."""
     if call.command:
         return "execute"

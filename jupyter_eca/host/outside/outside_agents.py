@@ -24,7 +24,7 @@ from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import AgentError, NotSaved, RemoteError, ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer
-from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, find_end, make_blocks, make_text_block
+from jupyter_eca.host.outside.prompt_blocks import ConversationPlace, get_end, make_blocks, make_text_block
 from jupyter_eca.host.store.rows import AgentSessionRow
 from jupyter_eca.host.subscribers import ChatQuestions, Notice
 from jupyter_eca.log_fields import LogFields
@@ -106,7 +106,7 @@ class LiveAgent:
     turn: AgentTurn | None = None
     """The turn under way, or else the last one; None before the first."""
     stop_task: asyncio.Task[None] | None = None
-    """Cancels the turn that was stopped last."""
+    """The task that lets the agent end a turn which was stopped; None when no turn is being stopped."""
     idle_timer: asyncio.TimerHandle | None = None
     """Ends the session when it has been idle for a while."""
     has_chosen_options: bool = False
@@ -224,7 +224,7 @@ class OutsideAgents:
             begins_session=begins,
             cost_before=live.cost,
         )
-        live.sent_place = find_end(history)
+        live.sent_place = get_end(history)
         outside = live.agent.outside
         if begins and outside is not None and outside.is_mode_chosen and session.mode:
             remark = CHOSEN_MODE.format(title=outside.title, mode=session.mode)
@@ -395,8 +395,9 @@ class OutsideAgents:
         self._announce_options(live)
 
     async def _set_chosen_option(self, chat: LiveChat, live: LiveAgent, option: str, value: str) -> str | None:
-        """Set an option. If the agent refuses the value, tell the user, and return the last value that the agent has
-        accepted; None if there is none. Raises: AgentError when the agent has ended."""
+        """Set an option, and return None. If the agent refuses the value, tell the user, and return the last value that
+        the agent has accepted, which is tried next; None if there is none. Raises: AgentError when the agent has
+        ended."""
         if value in (known.value for known in live.session.options if known.id == option):
             return None
         try:
@@ -440,7 +441,7 @@ class OutsideAgents:
         Raises: NotSaved."""
         id = chat.state.id
         self.forget(id)
-        place = find_end(chat.state.history)
+        place = get_end(chat.state.history)
         row = AgentSessionRow(agent.name, str(self._contexts.find_files(id).start), session, place, None)
         await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 

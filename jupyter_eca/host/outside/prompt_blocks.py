@@ -25,7 +25,7 @@ MAX_HISTORY_CHARS: Final = 8_000
 _HANDOVER: Final = "This chat began without you. This is the end of what was said before:\n\n{}\n\nThe user now writes:"
 
 
-def find_end(history: History) -> ConversationPlace:
+def get_end(history: History) -> ConversationPlace:
     """Return the place at the end of a conversation."""
     return len(history), len(history[-1].parts) if history else 0
 
@@ -33,7 +33,7 @@ def find_end(history: History) -> ConversationPlace:
 def make_blocks(history: History, sent: ConversationPlace | None, *, accepts_images: bool) -> list[dict[str, Any]]:
     """Return the blocks of the prompt. `sent` is the place up to which the agent knows the conversation; None when it
     knows nothing of it. `accepts_images` is whether it takes images."""
-    is_known = sent is not None and sent <= find_end(history)
+    is_known = sent is not None and sent <= get_end(history)
     parts = list(_list_new_parts(history, sent)) if sent is not None and is_known else _list_last_parts(history)
     blocks = [block for part in parts if (block := _make_block(part, accepts_images=accepts_images)) is not None]
     if sent is None and (before := _format_end(history[:-1])):

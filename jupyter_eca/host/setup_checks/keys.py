@@ -96,16 +96,17 @@ def _is_at_vendor(name: str, entry: CatalogEntry, config: Config) -> bool:
 
 def _find_other_owner(name: str, key: str, entries: Mapping[str, CatalogEntry]) -> str:
     """Return the vendor whose keys begin like this one, "" if it may be a key of the provider `name`."""
-    owners = {
-        **{vendor: (vendor, prefixes) for vendor, prefixes in KEY_PREFIXES.items()},
-        **{label: (label, prefixes) for label, prefixes in _OTHER_PREFIXES.items()},
-    }
+    prefixes_by_vendor = {**KEY_PREFIXES, **_OTHER_PREFIXES}
     fitting = [
-        (len(prefix), vendor) for vendor, prefixes in owners.values() for prefix in prefixes if key.startswith(prefix)
+        (len(prefix), vendor)
+        for vendor, prefixes in prefixes_by_vendor.items()
+        for prefix in prefixes
+        if key.startswith(prefix)
     ]
     longest = max((length for length, _ in fitting), default=0)
     found = [vendor for length, vendor in fitting if length == longest]
-    # `sk-` alone is used by many vendors: it says something only about one whose keys all begin with other letters.
+    # Many vendors have keys that begin with `sk-`. So this beginning is only wrong for a provider whose keys are known
+    # to begin with other letters.
     if not found or name in found or (longest <= len("sk-") and name not in KEY_PREFIXES):
         return ""
     return " or ".join((entries[vendor].label or vendor) if vendor in entries else vendor for vendor in found)

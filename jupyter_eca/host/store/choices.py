@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import DatabaseConnection
 
 # `replaced` is the configured default that was replaced by the choice. `rights` identifies what a chosen agent may do.
-_INSERT: Final = (
+_INSERT_OR_REPLACE: Final = (
     "INSERT INTO choices (workspace, notebook, name, replaced, model, value, rights) VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (workspace, notebook, name, replaced, model)"
     " DO UPDATE SET value = excluded.value, rights = excluded.rights"
@@ -41,7 +41,7 @@ class Choices:
             for choice in choices:
                 workspace = self._workspace if choice.notebook else ""
                 key = workspace, choice.notebook, choice.name, choice.default, choice.model
-                self._db.execute(_INSERT, (*key, choice.value, choice.rights))
+                self._db.execute(_INSERT_OR_REPLACE, (*key, choice.value, choice.rights))
 
     def list(self, notebook: str) -> list[RememberedChoice]:
         """Return the choices in a notebook, and those of the user that belong to no notebook."""
@@ -67,7 +67,7 @@ class Choices:
                 self.forget(path)
             for choice in moved:
                 key = self._workspace, choice.notebook, choice.name, choice.default, choice.model
-                self._db.execute(_INSERT, (*key, choice.value, choice.rights))
+                self._db.execute(_INSERT_OR_REPLACE, (*key, choice.value, choice.rights))
 
     def forget(self, path: str) -> None:
         """Forget the choices in a notebook, or in all notebooks of a folder."""

@@ -98,9 +98,9 @@ class DatabaseConnection(Protocol):
 
 
 class StoreConnection(sqlite3.Connection):
-    """Replaces half surrogate pairs in all parameters by a replacement character, because SQLite cannot store them.
-    They come from names of files or from output of programs. A search for such a text finds it, because the search
-    replaces them too."""
+    """A connection to a file of SQLite. It replaces half surrogate pairs in all parameters by a replacement character,
+    because SQLite cannot store them. They come from names of files or from output of programs. A search for such a text
+    finds it, because the text that is searched for is a parameter too."""
 
     dialect: ClassVar[SqlDialect] = SQLITE
     file: Path | None = None

@@ -116,7 +116,7 @@ class MessageIndex:
             self._db.execute(
                 "INSERT INTO indexed_chats (chat, seq) VALUES (?, ?)"
                 " ON CONFLICT (chat) DO UPDATE SET seq = excluded.seq",
-                (chat, _find_last_settled(events)),
+                (chat, _get_last_before_running_turn(events)),
             )
             if has_index:
                 self._db.execute(_FILL)
@@ -214,7 +214,7 @@ def _join_pieces(events: Iterable[_Row]) -> Iterator[tuple[int, int, str]]:
             yield pieces[0][0], pieces[-1][0], "".join(text for _, text in pieces).casefold()
 
 
-def _find_last_settled(events: Sequence[_Row]) -> int:
+def _get_last_before_running_turn(events: Sequence[_Row]) -> int:
     """Return the last sequence number before the running turn; that of the last event if no turn runs."""
     turn = next((turn for _, turn, *_ in reversed(events) if turn), "")
     events_of_turn = [(seq, is_end) for seq, event_turn, _, is_end, _ in events if turn and event_turn == turn]

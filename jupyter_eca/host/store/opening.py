@@ -73,7 +73,7 @@ class OpenedStore:
 def open_store(path: Path, workspace: str) -> OpenedStore:
     """Open a database, see the table above. Chats whose workspace is lost are assigned to `workspace`.
 
-    Raises: ConfigError, with the path of the file, when it cannot be used and nothing can take its place.
+    Raises: ConfigError, with the path of the file, when it cannot be used and no other file can be opened in its place.
     """
     try:
         return _connect(path)
@@ -109,7 +109,8 @@ def _is_unwritable(error: Exception) -> bool:
 
 
 def _connect(path: Path, warning: str = "", temporary: TemporaryDirectory[str] | None = None) -> OpenedStore:
-    """Connect to a file, check the table of the chats, and return both with what is known about the file.
+    """Connect to a file, check the table of the chats, and return the connection with what is known about the file.
+    `warning` and `temporary` are put into the result.
 
     Raises: NewerStore, OSError; sqlite3.Error, also when the table is damaged.
     """

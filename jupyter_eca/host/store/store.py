@@ -505,7 +505,8 @@ async def _end_wait_at(end: float | None) -> AsyncGenerator[None]:
 
 
 def is_alive(owner: str | None) -> bool:
-    """Return whether the process that answers in a chat still runs. `owner` is `Store.owner` of it, as it was read."""
+    """Return whether the process that answers in a chat still runs. `owner` is the `Store.owner` of this process, as it
+    was read from the row of the chat. None, for a chat in which no process answers, returns False."""
     if owner is not None and owner.startswith(SESSION):
         return True  # else it would not have been read, see `SqlDialect.owner`
     process = (owner or "").partition(":")[0]

@@ -729,7 +729,7 @@ class Tables:
                 )
 
     def drop_unkept(self, chat: str, turn: str, paths: Iterable[str]) -> None:
-        """Delete the checkpoints of those of these files whose content could not be kept."""
+        """Delete those checkpoints of these files that have no content, because it could not be kept (UNKEPT)."""
         statement = "DELETE FROM checkpoints WHERE chat = ? AND turn = ? AND path = ? AND after = ?"
         self._db.executemany(statement, [(chat, turn, path, UNKEPT) for path in paths])
 

@@ -88,9 +88,9 @@ def _count(db: DatabaseConnection, since: str) -> list[DayOfUse]:
     for turn, at, by in db.execute(_MESSAGES.format(is_text=db.dialect.has_type("text"))):
         person = _read_person(by)
         persons.setdefault(turn, person)
-        totals[_find_day(at), person][0] += 1
+        totals[_get_day(at), person][0] += 1
     for turn, at, tokens_in, tokens_out, cost in db.execute(_REQUESTS):
-        total = totals[_find_day(at), persons.get(turn, "")]
+        total = totals[_get_day(at), persons.get(turn, "")]
         for place, amount in enumerate((1, tokens_in, tokens_out, cost), 1):
             total[place] += amount
     return [
@@ -100,7 +100,7 @@ def _count(db: DatabaseConnection, since: str) -> list[DayOfUse]:
     ]
 
 
-def _find_day(at: int) -> str:
+def _get_day(at: int) -> str:
     """Return the day of a time in milliseconds since the epoch, in the time of this machine."""
     return datetime.fromtimestamp(at / 1000).date().isoformat()  # noqa: DTZ006  # the user's day
 

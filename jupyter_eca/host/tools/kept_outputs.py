@@ -92,7 +92,7 @@ class ToolOutputs:
     def write(self, chat: str, call: str, text: str) -> str:
         """Write the output of a call to a file, and return the id by which the model reads it. Only the user of this
         process can read the file. Blocks. Raises: OSError."""
-        folder, id = self._find_folder(chat), make_output_id(call)
+        folder, id = self._get_folder(chat), make_output_id(call)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder / f"{id}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -147,16 +147,16 @@ class ToolOutputs:
     async def forget(self, chats: Iterable[str]) -> None:
         """Delete the outputs of these chats."""
         for chat in chats:
-            await asyncio.to_thread(shutil.rmtree, self._find_folder(chat), ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, self._get_folder(chat), ignore_errors=True)
 
     def list_files(self, chat: str) -> list[Path]:
         """Return the files with the outputs of a chat. Blocks."""
-        return sorted(self._find_folder(chat).glob("*.txt"))
+        return sorted(self._get_folder(chat).glob("*.txt"))
 
     def purge(self, chats: Iterable[str] | None) -> None:
         """Delete the outputs of these chats; None deletes those of all chats, also of chats that are not known any
         more. Blocks. Raises: OSError when something could not be deleted, unlike `forget`."""
-        for folder in (self._folder,) if chats is None else map(self._find_folder, chats):
+        for folder in (self._folder,) if chats is None else map(self._get_folder, chats):
             if folder.exists():
                 shutil.rmtree(folder)
 
@@ -166,7 +166,7 @@ class ToolOutputs:
 
     async def sweep(self, known: Iterable[str]) -> None:
         """Delete the outputs of all chats but the `known` ones."""
-        await asyncio.to_thread(self._sweep, {self._find_folder(chat) for chat in known})
+        await asyncio.to_thread(self._sweep, {self._get_folder(chat) for chat in known})
 
     # -- in a thread
 
@@ -209,7 +209,7 @@ class ToolOutputs:
         if not (id.isascii() and id.isalnum()):
             raise ToolError(f"{id!r} is no id of an output.")
         try:
-            with (self._find_folder(chat) / f"{id}.txt").open("rb") as file:
+            with (self._get_folder(chat) / f"{id}.txt").open("rb") as file:
                 yield file
         except OSError:
             raise ToolError(
@@ -218,9 +218,9 @@ class ToolOutputs:
 
     def _copy(self, chat: str, new_id: str) -> None:
         """Do the work of `copy`. An output that cannot be copied is missing in the new chat."""
-        if (old := self._find_folder(chat)).is_dir():
+        if (old := self._get_folder(chat)).is_dir():
             with suppress(OSError):
-                shutil.copytree(old, self._find_folder(new_id), copy_function=_link_or_copy, dirs_exist_ok=True)
+                shutil.copytree(old, self._get_folder(new_id), copy_function=_link_or_copy, dirs_exist_ok=True)
 
     def _sweep(self, known: set[Path]) -> None:
         """Delete all old folders that are not `known`."""
@@ -229,7 +229,7 @@ class ToolOutputs:
                 if folder not in known and folder.stat().st_mtime < time.time() - _GRACE_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def _find_folder(self, chat: str) -> Path:
+    def _get_folder(self, chat: str) -> Path:
         """Return the folder with the outputs of a chat."""
         return self._folder / hashlib.sha256(chat.encode("utf-8", "replace")).hexdigest()[:32]
 

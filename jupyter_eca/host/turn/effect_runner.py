@@ -428,7 +428,7 @@ class EffectRunner:
     async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
         """Replay the next recorded reply instead of calling a model. `number` is that of the model request."""
         reply = chat.state.steps - 1  # its index among the replies of the turn
-        replay.check_calls_ended(reply - 1)
+        replay.fail_if_call_missing(reply - 1)
         if replay.failure:
             self._chats.feed(chat, inputs.ModelFailed(now(), number, replay.failure))
             return

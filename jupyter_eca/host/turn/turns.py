@@ -98,7 +98,7 @@ class Turns:
         chat = await self._chats.load(prompt.chat)
         notebook = await find_asked_notebook(services, prompt, kernel)
         if notebook:
-            await services.notebook_ids.find_moved(notebook)
+            await services.notebook_ids.follow_move(notebook)
         choice = prompt.choice.fill_from(chat.choice)
         if prompt.recalls_choices and not chat.last_seq:
             choice = await self._choice_memory.recall(notebook, choice)

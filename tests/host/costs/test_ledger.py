@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_eca.config import Config
 from jupyter_eca.host.chat.live_chat import Prompt
-from jupyter_eca.host.costs.ledger import find_midnight
+from jupyter_eca.host.costs.ledger import compute_midnight
 from jupyter_eca.host.store.schema import MIGRATIONS, connect
 from jupyter_eca.host.store.spending import CostFilter, sum_spending
 from jupyter_eca.protocol.base import Done
@@ -149,7 +149,7 @@ async def test_what_was_spent_yesterday_is_not_part_of_today(tmp_path: Path) -> 
         await answer(client, "hello")
         with closing(sqlite3.connect(tmp_path / "chats.db")) as db:
             ((at,),) = db.execute("SELECT at FROM spending").fetchall()
-            db.execute("UPDATE spending SET at = ?", (find_midnight(at) - 1,))
+            db.execute("UPDATE spending SET at = ?", (compute_midnight(at) - 1,))
             db.commit()
         told = await costs(client)
         assert (told.chat.requests, told.today.requests) == (1, 0)

@@ -190,7 +190,7 @@ async def list(session: EcaSession, params: chats.ChatListParams) -> chats.ChatL
     """List the chats that the client may see. The chat that was used last comes first, unless another order is asked
     for."""
     if params.notebook and session.door.sees_all_chats:
-        await session.host.notebook_ids.find_moved(params.notebook)
+        await session.host.notebook_ids.follow_move(params.notebook)
     rows = [row for row in await session.host.chats.list_rows() if session.sees(row.id)]
     if params.sort_by == "createdAt":
         rows.sort(key=lambda row: row.created, reverse=True)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 # PostgreSQL stores at most 1 GB in a value, and a character has up to four bytes.
 _MAX_CHARACTERS: Final = 250_000_000
-# SQLite's function, which is only used as a condition.
+# A call of SQLite's function `instr`, which our statements use only as a condition.
 _INSTR: Final = re.compile(r"\binstr\(([^()]*)\)")
+# The integers that PostgreSQL can store in a column.
 _INTEGERS: Final = range(-(2**63), 2**63)
 
 
@@ -38,6 +39,7 @@ class PostgresConnection:
         the advisory lock that a transaction holds."""
         self._raw = raw
         self._begin: Final = f"BEGIN; SELECT pg_advisory_xact_lock({writer_lock}), pg_current_xact_id()::text"
+        # The id of the transaction that has begun last, for `UnknownCommit`.
         self._transaction = ""
 
     def execute(self, sql: str, parameters: Any = (), /) -> PostgresRows:

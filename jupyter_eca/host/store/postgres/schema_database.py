@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The seconds that a new connection may take, and in which no second one is tried after one has failed: reads must not
-# wait for each of them.
+# The seconds that a new connection may take.
 _CONNECT_SECONDS: Final = 5
+# The seconds after a failed connection in which no other one is tried. Otherwise each read would wait for a failure of
+# its own.
 _PAUSE_SECONDS: Final = 0.5
 
 # How psycopg connects, unless the URL says something else. A server that has lost its network is noticed after 30 s.

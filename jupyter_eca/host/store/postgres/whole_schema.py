@@ -36,7 +36,8 @@ def open_snapshot(url: str) -> Generator[PostgresConnection]:
 
 @contextmanager
 def open_alone(url: str) -> Generator[tuple[PostgresConnection, list[str] | None]]:
-    """Yield a connection while no store has the schema open, and None; or the programs that have it open.
+    """Yield a connection, and None if no store has the schema open: then none can open it within this context. If a
+    store has it open, yield the programs that use it in place of None.
 
     Raises: ConfigError when the database cannot be used.
     """
