@@ -45,7 +45,8 @@ class ReplayedTurn:
     turn: LockedTurn
     """The recorded turn."""
     calls: dict[str, RecordedResult | RecordedRejection]
-    """Its tool calls, by the ids that they have in this replay."""
+    """Its tool calls, by the ids that they have in this replay: `again-TURN-0-2` is the third call of the first
+    reply."""
     clock: int
     """The time of the replay in milliseconds since the epoch. It starts in the past and advances by the recorded
     durations, so that these are shown again."""

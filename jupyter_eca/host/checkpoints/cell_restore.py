@@ -145,7 +145,8 @@ def _remove_outputs(change: CellChange) -> CellChange:
 
 def make_turn_chooser(all_changes: Sequence[RecordedChange], turns: Iterable[str]) -> ChangeChooser:
     """Return a function that chooses those changes of these turns that stand. The turns must be the last ones of the
-    chat. `all_changes` are all changes of the notebook."""
+    chat: otherwise a change of a later turn would be taken for that of somebody else. `all_changes` are all changes of
+    the notebook."""
     wanted = set(turns)
 
     def choose(document: NotebookDocument) -> tuple[ChangesByCell, dict[str, str]]:

@@ -129,7 +129,7 @@ def choose_files(
 
 def find_changes_of_turns(checkpoints: CheckpointsByPath, turns: Collection[str]) -> CheckpointsByPath:
     """Return the checkpoints of those changes that stand and that these turns made. The turns must be the last ones of
-    the chat."""
+    the chat: otherwise a change of a later turn would be taken for that of somebody else."""
     rows_of_turns = {path: [row for row in rows if row.turn in turns] for path, rows in checkpoints.items()}
     standing = {
         path: find_standing_checkpoints(rows, digest_file(path)) for path, rows in rows_of_turns.items() if rows

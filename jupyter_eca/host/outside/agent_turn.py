@@ -110,7 +110,8 @@ class ShownCall:
     latest_call: AgentCall
     """The call as it was last described."""
     approved_call: AgentCall | None = None
-    """The call as its card showed it to the user, who has approved it; None if nobody was asked."""
+    """`asked_call` as it was when the agent got the permission: this is what was allowed. None before that, and for a
+    call that the agent has run without asking."""
     is_ready: bool = False
     """Whether it was fed as `CallReady`."""
     permission_number: int | None = None
@@ -118,7 +119,8 @@ class ShownCall:
     end: asyncio.Future[AgentCall] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Done when the agent has reported how the call ended, or when the turn is over."""
     asked_call: AgentCall | None = None
-    """The call as its card shows it; None if the agent has not asked for permission."""
+    """The call as it was when the agent asked for permission. Its card shows this, also if the agent describes the call
+    in another way later (`latest_call`). None if the agent has not asked."""
     texts_after: Mapping[Path, str] = field(default_factory=dict["Path", str])
     """The texts of the files after the call, as the agent has described them when it asked."""
     is_watched: bool = False
@@ -177,7 +179,8 @@ class AgentTurn:
         self._hooks = hooks
         self._begins_session = begins_session
         self._approved: list[ShownCall] = []
-        """The calls that the user has approved, and whose approval was not used for a call of our tools."""
+        """The calls for which the agent got the permission that it asked for, without those whose permission was used
+        for a call of our tools (`_take_approval`)."""
         self.tools = ToolAccess(services, chats, contexts, hooks, chat, number, self._take_approval)
         """The calls of our tools that the agent makes over MCP."""
         self.cost = cost_before

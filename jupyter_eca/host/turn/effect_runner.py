@@ -322,14 +322,14 @@ class EffectRunner:
             message = redaction.redact(str(error))
             if error.kind is FailureKind.BUDGET_EXCEEDED:
                 message = f"{message} {self._services.config.policy.contact}".strip()
-            if is_about_model(error) and not chat.has_answer:
+            if is_unknown_model(error) and not chat.has_answer:
                 message = f"{message} {await self._restore_model(chat, turn)}".strip()
             message = (
                 turn.recorded_turn.explain_failure(message) if turn.recorded_turn and not chat.has_answer else message
             )
             final = isinstance(error, OverBudget)  # then each other request of the turn would fail, too
             retryable_failure = None if final else build_failure(error, settings)
-            refused = find_refusal(error)
+            refused = classify_refusal(error)
             failure = inputs.ModelFailed(
                 now(),
                 number,
@@ -404,8 +404,8 @@ class EffectRunner:
             self._tasks.start(chat, "follow up", self._follow_up(chat, turn, next_prompt))
 
     async def _follow_up(self, chat: LiveChat, turn: TurnUnderWay, message: str) -> None:
-        """Start a turn with a message that a hook sends in the user's name after `turn`. If the user has sent a prompt
-        before this one, this one is dropped."""
+        """Start a turn with a message that a hook sends in the user's name after `turn`. If the user has sent another
+        prompt meanwhile, the message of the hook is dropped."""
         if (previous := turn.prompt) is None:
             return
         prompt = replace(
@@ -733,7 +733,7 @@ class CallPreview:
     adjustment: CallAdjustment
     """What hooks have changed in the call, and why it must fail."""
     details: ToolCallDetails | None = None
-    """What the call would change."""
+    """What the call would change; None if nothing is known or shown of it."""
     problem: str = ""
     """Why the call would fail now, "" if it would not."""
 
@@ -755,12 +755,12 @@ def _describe_named_files(files: Iterable[Material]) -> str:
     return f"Sent with the message, which names them: {names}." if names else ""
 
 
-def is_about_model(error: ProviderError) -> bool:
+def is_unknown_model(error: ProviderError) -> bool:
     """Return whether the error means that no model has the name in the request."""
     return isinstance(error, UnknownModel) or error.status == _NO_SUCH_MODEL
 
 
-def find_refusal(error: ProviderError) -> inputs.RefusalReason | None:
+def classify_refusal(error: ProviderError) -> inputs.RefusalReason | None:
     """Return what the server of the model will refuse again at each attempt: this message, or this sender. None for an
     error that may pass, and for a request that was not sent."""
     if error.status is None or not 400 <= error.status < 500 or error.retryable:

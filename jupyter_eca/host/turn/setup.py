@@ -156,6 +156,7 @@ class Setups:
             max_steps=agent.max_steps or 0,
             compact_at=agent.compact_at,
             plan_mode=agent.looks_only,
+            # An agent that teaches changes nothing either, but its answers are no plans.
             ends_in_plan=agent.looks_only and agent.kind != TUTOR,
         )
 

@@ -111,7 +111,7 @@ class ToolContexts:
         owner = self._chats.get_live(live.parent) if live and nested else live
         chat = owner.state.id if owner else chat
         running = next((state for state in live.state.calls if state.id == call), None) if live else None
-        review = find_review_state(running, services.config.review)
+        review = choose_review_state(running, services.config.review)
         return ToolContext(
             chat,
             files,
@@ -207,7 +207,7 @@ class ToolContexts:
         return await find_active_notebook(self._services, chat)
 
 
-def find_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState:
+def choose_review_state(call: ToolCall | None, setting: ReviewTime) -> ReviewState:
     """Return the review state of the changes that a call is going to make: whether the user has approved them before,
     still reviews them afterwards, or never does.
 

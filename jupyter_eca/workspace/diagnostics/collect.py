@@ -55,8 +55,8 @@ async def check_notebook(
     kernel_facts: Awaitable[KernelFacts],
     editor_diagnostics: Sequence[EditorDiagnostic] = (),
 ) -> DiagnosticsReport:
-    """Check a notebook. `kernel_facts` is a call of `ask_kernel`; the kernel is asked while the linters run.
-    `editor_diagnostics` are the diagnostics that an editor already has."""
+    """Check a notebook. `kernel_facts` is a call of `ask_kernel` that is not awaited yet: the kernel is asked while the
+    linters run. `editor_diagnostics` are the diagnostics that an editor already has."""
     facts = asyncio.ensure_future(kernel_facts)
     try:
         cells, (real, root) = await asyncio.gather(
@@ -67,7 +67,7 @@ async def check_notebook(
     finally:
         facts.cancel()
     notebook_problems = notebook_state.find_problems(document, cells, known_facts.names)
-    errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _find_uri(files, file))
+    errors = await asyncio.to_thread(tracebacks.find_errors, document, lambda file: _get_uri(files, file))
     # Python's own parser is asked only where every linter failed, because ruff and ty report syntax errors too.
     syntax_errors = _list_syntax_errors(document.path, cells) if outcomes and all(note for _, note in outcomes) else []
     diagnostics = [
@@ -115,7 +115,7 @@ async def check_file(
     """
     if real.suffix not in _PYTHON_SUFFIXES:
         return DiagnosticsReport(tuple(editor_diagnostics))
-    name = real.as_uri()
+    uri = real.as_uri()
     try:
         text = (await run_read(read_resolved, real, MAX_TEXT_BYTES)).decode("utf-8")
     except (OSError, ValueError) as error:
@@ -123,14 +123,14 @@ async def check_file(
     root = next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), real.parent)
     python = await asyncio.to_thread(ty.choose_python, root)
     outcomes = await asyncio.gather(
-        _try_linter(ruff.check_file(name, real, text)), _try_linter(ty.check_file(name, real, root, python))
+        _try_linter(ruff.check_file(uri, real, text)), _try_linter(ty.check_file(uri, real, root, python))
     )
     syntax_errors: list[EditorDiagnostic] = []
     if all(note for _, note in outcomes):
         flaw = (await asyncio.to_thread(parse_cell, text[:MAX_SOURCE])).flaw
         if flaw is not None:
             position = flaw.line, flaw.character
-            syntax_errors.append(make_diagnostic(name, *position, Severity.ERROR, flaw.message, "python"))
+            syntax_errors.append(make_diagnostic(uri, *position, Severity.ERROR, flaw.message, "python"))
     merged = merge(
         [*(diagnostic for found, _ in outcomes for diagnostic in found), *syntax_errors, *editor_diagnostics]
     )
@@ -171,7 +171,7 @@ def _locate(files: Files, path: str) -> tuple[Path, Path]:
     return real, next((folder.resolve() for folder in files.roots if real.is_relative_to(folder.resolve())), root)
 
 
-def _find_uri(files: Files, file: str) -> str | None:
+def _get_uri(files: Files, file: str) -> str | None:
     """Return the URI of a file; None when it is outside of the workspace."""
     try:
         real = files.resolve(file)

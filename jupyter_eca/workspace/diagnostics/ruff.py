@@ -45,11 +45,11 @@ async def check_notebook(path: str, cells: Sequence[AnalyzedCell], real: Path) -
     Raises: LinterError.
     """
     problems = await _run(build_notebook_json(cells), real)
-    broken = {_find_cell_index(problem) for problem in problems if _find_code(problem) == SYNTAX_CODE}
+    broken = {_get_cell_index(problem) for problem in problems if _get_code(problem) == SYNTAX_CODE}
     if broken:
         # For ruff a notebook is one source, and it reports nothing else about a source that it cannot parse. So the
         # other cells are checked again without the broken ones.
-        problems = [problem for problem in problems if _find_code(problem) == SYNTAX_CODE] + await _run(
+        problems = [problem for problem in problems if _get_code(problem) == SYNTAX_CODE] + await _run(
             build_notebook_json(cells, broken), real
         )
         # A name that a broken cell may define is not reported as undefined (F821).
@@ -57,12 +57,12 @@ async def check_notebook(path: str, cells: Sequence[AnalyzedCell], real: Path) -
         problems = [
             problem
             for problem in problems
-            if _find_code(problem) != "F821" or extract_quoted_name(str(problem["message"])) not in unseen
+            if _get_code(problem) != "F821" or extract_quoted_name(str(problem["message"])) not in unseen
         ]
     return [
-        _make_diagnostic(path, cells[_find_cell_index(problem)], problem)
+        _make_diagnostic(path, cells[_get_cell_index(problem)], problem)
         for problem in problems
-        if 0 <= _find_cell_index(problem) < len(cells)
+        if 0 <= _get_cell_index(problem) < len(cells)
     ]
 
 
@@ -73,7 +73,7 @@ async def check_file(uri: str, real: Path, text: str) -> list[EditorDiagnostic]:
     """
     return [
         make_diagnostic(
-            uri, *_find_spot(problem), _choose_severity(problem), str(problem["message"]), SOURCE, _find_code(problem)
+            uri, *_get_spot(problem), _choose_severity(problem), str(problem["message"]), SOURCE, _get_code(problem)
         )
         for problem in await _run(text, real)
     ]
@@ -113,18 +113,18 @@ def _find_folder(real: Path) -> Path:
     return next(folder for folder in real.parents if folder.is_dir())
 
 
-def _find_cell_index(problem: dict[str, Any]) -> int:
+def _get_cell_index(problem: dict[str, Any]) -> int:
     """Return the index of the cell. Ruff counts cells from 1."""
     return int(problem.get("cell") or 1) - 1
 
 
-def _find_code(problem: dict[str, Any]) -> str:
+def _get_code(problem: dict[str, Any]) -> str:
     """Return the code of the rule that was broken, such as `F821`; `SYNTAX_CODE` for a syntax error, which has no code
     in older versions of ruff."""
     return str(problem.get("code") or SYNTAX_CODE)
 
 
-def _find_spot(problem: dict[str, Any]) -> tuple[int, int]:
+def _get_spot(problem: dict[str, Any]) -> tuple[int, int]:
     """Return the line and the character, counted from 0. Ruff counts from 1."""
     place = problem.get("location") or {"row": 1, "column": 1}
     return int(place["row"]) - 1, int(place["column"]) - 1
@@ -132,7 +132,7 @@ def _find_spot(problem: dict[str, Any]) -> tuple[int, int]:
 
 def _choose_severity(problem: dict[str, Any]) -> Severity:
     """Return ERROR for a problem that makes the code fail when it runs, and WARNING for all others."""
-    return Severity.ERROR if _find_code(problem).startswith(_ERROR_CODES) else Severity.WARNING
+    return Severity.ERROR if _get_code(problem).startswith(_ERROR_CODES) else Severity.WARNING
 
 
 def _make_diagnostic(path: str, cell: AnalyzedCell, problem: dict[str, Any]) -> EditorDiagnostic:
@@ -140,9 +140,9 @@ def _make_diagnostic(path: str, cell: AnalyzedCell, problem: dict[str, Any]) -> 
     return make_cell_diagnostic(
         path,
         cell.cell,
-        _find_spot(problem),
+        _get_spot(problem),
         _choose_severity(problem),
         str(problem["message"]),
         SOURCE,
-        _find_code(problem),
+        _get_code(problem),
     )

@@ -117,6 +117,7 @@ def _shorten(traceback: Any) -> str:
     """Return the traceback as text. Both ends of a long traceback are kept: the first frame is in the cell, and the
     last frame raised the error."""
     lines = cast("list[Any]", traceback) if isinstance(traceback, list) else [traceback or ""]
+    # At most 400 lines: the first and the last 200.
     text = "\n".join(str(line)[:MAX_TRACEBACK] for line in (*lines[:200], *lines[200:][-200:]))
     half = MAX_TRACEBACK // 2
     return as_plain_text(text if len(text) <= MAX_TRACEBACK else f"{text[:half]}\n{text[-half:]}")

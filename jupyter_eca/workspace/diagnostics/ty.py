@@ -67,7 +67,7 @@ async def check_notebook(
         make_cell_diagnostic(
             path,
             cells[int(problem["cell"]) - 1].cell,
-            _find_spot(problem),
+            _get_spot(problem),
             _choose_severity(problem),
             problem["message"],
             SOURCE,
@@ -88,7 +88,7 @@ async def check_file(uri: str, real: Path, root: Path, python: str | None) -> li
     problems = await _run(real, root, python, real.parent)
     return [
         make_diagnostic(
-            uri, *_find_spot(problem), _choose_severity(problem), problem["message"], SOURCE, problem["code"]
+            uri, *_get_spot(problem), _choose_severity(problem), problem["message"], SOURCE, problem["code"]
         )
         for problem in problems
     ]
@@ -124,7 +124,7 @@ async def _run(file: Path, root: Path, python: str | None, beside: Path) -> list
     return [match.groupdict() for match in _LINE.finditer(output)]
 
 
-def _find_spot(problem: dict[str, str]) -> tuple[int, int]:
+def _get_spot(problem: dict[str, str]) -> tuple[int, int]:
     """Return the line and the character, counted from 0. ty counts from 1."""
     return int(problem["line"]) - 1, int(problem["character"]) - 1
 

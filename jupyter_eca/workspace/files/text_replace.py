@@ -103,7 +103,7 @@ def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     """Correct the indentation of the new lines. When a model quotes lines with too little or too much indentation, its
     new lines have the same mistake. `wanted` are the quoted lines, and `present` the lines of the text."""
     index = next(index for index, line in enumerate(wanted) if line.strip())
-    quoted, real = _find_indentation(wanted[index]), _find_indentation(present[index])
+    quoted, real = _get_indentation(wanted[index]), _get_indentation(present[index])
     if real.endswith(quoted):
         missing = real.removesuffix(quoted)
         return "".join(missing + line if line.strip() else line for line in split_lines(fresh))
@@ -113,7 +113,7 @@ def _indent_like(fresh: str, wanted: list[str], present: list[str]) -> str:
     return fresh
 
 
-def _find_indentation(line: str) -> str:
+def _get_indentation(line: str) -> str:
     """Return the white space at the beginning of a line."""
     return line[: len(line) - len(line.lstrip())]
 

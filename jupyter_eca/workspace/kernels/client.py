@@ -275,7 +275,7 @@ class ClientKernel:
         reports the kernel as busy. A busy kernel is not asked. Then the last history of a Python kernel is returned, if
         the process is still the same. It is marked as incomplete."""
         is_python = language in languages.PYTHON_NAMES
-        process = self._find_pid()
+        process = self._get_pid()
         if not (busy or self.is_busy):
             expressions = {"eca": run_history.HISTORY_EXPRESSION} if is_python else {}
             try:
@@ -327,7 +327,7 @@ class ClientKernel:
         that each kernel publishes for such a request. Other messages do not count, because the process before a restart
         may have sent them.
         """
-        process = self._find_pid()
+        process = self._get_pid()
         requests: set[str] = set()
         seconds = FIRST_RETRY_SECONDS
         while self._heard_pids != [process]:
@@ -359,14 +359,14 @@ class ClientKernel:
         try:
             if self._ended.is_set() or not await self._manager.is_alive():
                 raise ToolError(_KERNEL_DIED)
-            process = self._find_pid()
+            process = self._get_pid()
             work = asyncio.ensure_future(send())
             try:
                 while True:
                     await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED)
                     if work.done():
                         return work.result()
-                    if ended.done() or self._find_pid() != process or not await self._manager.is_alive():
+                    if ended.done() or self._get_pid() != process or not await self._manager.is_alive():
                         raise ToolError(_KERNEL_DIED)
             finally:
                 work.cancel()
@@ -374,7 +374,7 @@ class ClientKernel:
             ended.cancel()
             self._exclusive.release()
 
-    def _find_pid(self) -> int | None:
+    def _get_pid(self) -> int | None:
         """Return the process id of the kernel; for a kernel behind a gateway, a number that changes when the kernel is
         restarted. Return None where neither is known. Equal results mean that the process is still the same."""
         return getattr(self._manager.provisioner, "pid", None)
