@@ -230,7 +230,7 @@ class MemoryKeyStore(KeyStore):
     can_be_persistent = False
 
     def is_persistent(self) -> bool:
-        """False: all keys are gone when the process ends."""
+        """Return False: all keys are gone when the process ends."""
         return False
 
     def load(self) -> None:

@@ -323,12 +323,12 @@ class _ConfigReader:
             (part.layer, held) for part, (_, held) in zip((*parts, *extras), split_parts, strict=True) if held
         ]
         described = describe_held(folder, held_parts, self.folders) if held_parts else None
-        is_trusted = self._check_trust(folder, place, described)
+        is_trusted = self._hold_unless_trusted(folder, place, described)
         self._add_parts_by_trust(parts, is_trusted=is_trusted)
         return is_trusted
 
-    def _check_trust(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
-        """Return whether the settings of a place are trusted. If not, add them to `held_back`.
+    def _hold_unless_trusted(self, folder: Path, place: Path, held: HeldSettings | None) -> bool:
+        """Return whether the settings of a place are trusted. If they are not, they are added to `held_back`.
 
         `held` are the settings that need trust; None when there are none.
         """
@@ -466,16 +466,16 @@ class _ConfigReader:
             filled.pop("store")
             self.read_log.warnings.append(STORE_IGNORED.format(source=layer.label))
         if isinstance(filled.get("rules"), list):
-            filled["rules"] = [rule for rule in filled["rules"] if self._check_rules_file(rule, layer)]
+            filled["rules"] = [rule for rule in filled["rules"] if self._may_read_rules_file(rule, layer)]
         hooks: Any = filled.get("hooks")
         for hook in cast("Json", hooks).values() if isinstance(hooks, dict) else ():
             if isinstance(hook, dict):
                 cast("Json", hook).update(source=layer.label, folder=str(layer.folder))
         self.add(filled, layer.label)
 
-    def _check_rules_file(self, rule: Any, layer: Layer) -> bool:
-        """Return whether a file of rules may be read. If not, add a warning. A project may name only its own files,
-        because the model reads them."""
+    def _may_read_rules_file(self, rule: Any, layer: Layer) -> bool:
+        """Return whether a file of rules may be read. If it may not, a warning is added. A project may name only its
+        own files, because the model reads them."""
         path: Any = cast("Json", rule).get("path") if isinstance(rule, dict) else None
         if layer.within is None or not isinstance(path, str):
             return True

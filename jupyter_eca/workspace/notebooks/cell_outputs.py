@@ -33,7 +33,7 @@ class CellOutputs:
             case "clear_output":
                 self._clear()
             case "update_display_data":
-                for output in self._displays.get(_find_display_id(content), ()):
+                for output in self._displays.get(_get_display_id(content), ()):
                     output |= {"data": content["data"], "metadata": content["metadata"]}
             case "stream":
                 self._add_stream(content["name"], content["text"])
@@ -71,7 +71,7 @@ class CellOutputs:
             output |= {"data": content["data"], "metadata": content["metadata"]}
             if kind == "execute_result":
                 output["execution_count"] = content["execution_count"]
-            if display := _find_display_id(content):
+            if display := _get_display_id(content):
                 self._displays.setdefault(display, []).append(output)
         self._outputs.append(output)
 
@@ -87,7 +87,7 @@ class CellOutputs:
         self._clear_next = False
 
 
-def _find_display_id(content: dict[str, Any]) -> str:
+def _get_display_id(content: dict[str, Any]) -> str:
     """Return the display id in the content of a message; empty when there is none."""
     transient: dict[str, Any] = content.get("transient") or {}
     return transient.get("display_id") or ""

@@ -79,7 +79,7 @@ def _find_parts(edit: EditCell) -> tuple[ChangePart, ...]:
     old_lines, new_lines = was.split("\n"), source.split("\n")
     if max(len(old_lines), len(new_lines)) > _MAX_LINES:
         return ()
-    old_starts, new_starts = _find_line_starts(old_lines), _find_line_starts(new_lines)
+    old_starts, new_starts = _list_line_starts(old_lines), _list_line_starts(new_lines)
     parts: list[ChangePart] = []
     matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     for tag, old_first, old_last, new_first, new_last in matcher.get_opcodes():
@@ -97,7 +97,7 @@ def _find_parts(edit: EditCell) -> tuple[ChangePart, ...]:
     return tuple(parts)
 
 
-def _find_line_starts(lines: Sequence[str]) -> list[int]:
+def _list_line_starts(lines: Sequence[str]) -> list[int]:
     """Return the position of each line in the text, and then the position that a further line would have."""
     return list(accumulate((len(line) + 1 for line in lines), initial=0))
 

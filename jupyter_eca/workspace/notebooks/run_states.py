@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _WAITING = frozenset({CellState.RUNNING, CellState.QUEUED})
 
 
-async def _find_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | KernelCount | None:
+async def _ask_history(document: NotebookDocument, kernels: Kernels | None) -> KernelHistory | KernelCount | None:
     """Return what ran in the kernel of the notebook; None when that is unknown now. Never raises."""
     if kernels is None or document.kernel_id is None:
         return None
@@ -45,7 +45,7 @@ async def mark_run_states(
     raises."""
     if kernels is None and document.kernel_id is not None:
         return document, None
-    history = await _find_history(document, kernels)
+    history = await _ask_history(document, kernels)
     return _mark_cells(document, history), history
 
 
@@ -62,32 +62,32 @@ def _mark_cells(document: NotebookDocument, history: KernelHistory | KernelCount
             return cell
         match history:
             case None:
-                state = _find_uncertain_state(cell)
+                state = _get_uncertain_state(cell)
             case KernelCount(last):
                 state = CellState.EARLIER if count > last else cell.state
                 if count <= last and counts[count] > 1:
-                    state = _find_uncertain_state(cell)  # of cells with the same count, at most one ran here
+                    state = _get_uncertain_state(cell)  # of cells with the same count, at most one ran here
             case KernelHistory():
-                state = _find_state(cell, count, history, sources)
+                state = _derive_state(cell, count, history, sources)
         return cell.model_copy(update={"state": state})
 
     return document.model_copy(update={"cells": tuple(map(mark, document.cells))})
 
 
-def _find_uncertain_state(cell: NotebookCell) -> CellState:
+def _get_uncertain_state(cell: NotebookCell) -> CellState:
     """Return the state of a cell of which nobody knows in which process it ran: UNCERTAIN, unless the cell is known to
     be edited since."""
     return CellState.EDITED if cell.state is CellState.EDITED else CellState.UNCERTAIN
 
 
-def _find_state(cell: NotebookCell, count: int, history: KernelHistory, sources: set[str]) -> CellState:
+def _derive_state(cell: NotebookCell, count: int, history: KernelHistory, sources: set[str]) -> CellState:
     """Return the state of a cell that has the execution count `count`. `sources` are the digests of the sources of all
     code cells."""
     ran = history.ran.get(count)
     if ran == make_digest(cell.source):
         return CellState.EDITED if cell.state is CellState.EDITED else CellState.RAN
     if ran is None and not history.is_complete:
-        return _find_uncertain_state(cell)
+        return _get_uncertain_state(cell)
     # In this process nothing ran with this execution count, or another cell of the notebook did: the cell ran earlier.
     # Otherwise a source ran that no cell has any more: the cell was edited since.
     return CellState.EARLIER if ran is None or ran in sources else CellState.EDITED
