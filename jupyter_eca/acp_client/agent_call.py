@@ -39,7 +39,7 @@ class AgentCall:
     kind: str = "other"
     """What the call does, in one word of the protocol: `read`, `edit`, `execute` and others."""
     status: str = "pending"
-    """How far the call is."""
+    """How far the call is, in a word of the protocol: `pending`, `in_progress`, `completed` or `failed`."""
     content: tuple[Json, ...] = ()
     """What the call has shown: texts, images, diffs."""
     paths: tuple[str, ...] = ()

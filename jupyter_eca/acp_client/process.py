@@ -32,7 +32,7 @@ _MAX_TAIL: Final = 4_000
 _DROPPED: Final = frozenset({"CLAUDECODE", "NODE_OPTIONS"})
 _DROPPED_PREFIXES: Final = ("CLAUDE_CODE_", "npm_config_", "JUPYTERHUB_", "JPY_")
 
-# The seconds that a program has to end when its stdin was closed, and then when it was asked to terminate.
+# How many seconds a program has to end after its stdin was closed, and as many again after it was asked to terminate.
 CLOSE_SECONDS: Final = 2.0
 
 

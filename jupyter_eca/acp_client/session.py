@@ -278,6 +278,7 @@ class AgentSession:
 
     async def open(self, servers: list[dict[str, Any]], resumed: str = "") -> bool:
         """Start a session, or continue the earlier session with the id `resumed` if the agent can, and set its mode.
+        `servers` are the MCP servers that the agent may use, in the form of the protocol.
 
         Return whether the earlier session was resumed. Raises: AgentError.
         """

@@ -40,7 +40,8 @@ ModelInput = Streamed | ModelFinished | ModelFailed
 
 
 def begin_summary(builder: StepBuilder, focus: str) -> TurnSignal:
-    """Begin a summary that a command requests. Return the signal for the turn."""
+    """Begin a summary that a command requests. Return the signal for the turn. `focus` is what the summary must contain
+    above all, in the user's words; "" for nothing."""
     if not compaction.select_messages_to_summarise(builder.state.history):
         builder.emit(TextContent(text=NOTHING_TO_SUMMARISE), Role.SYSTEM)
         return TurnSignal.CARRIED_OUT

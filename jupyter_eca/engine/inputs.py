@@ -145,7 +145,8 @@ class Gathered:
     images: tuple[ImagePart, ...] = ()
     """Pictures for the model."""
     not_replayed: str = ""
-    """Why the recorded answer to a locked question is not replayed, "" if there is none or it is replayed."""
+    """Why the answer that is recorded for this prompt in a lock file is not replayed. "" if there is no such answer, or
+    if it is replayed."""
     setup: Setup | None = None
     """New settings for the turn, when it is replayed from a lock file or hooks have changed its settings; else None."""
     reworded: str | None = None

@@ -468,7 +468,7 @@ def give_signal(
 def _apply_signal(
     builder: StepBuilder, call: ToolCall, signal: ToolCallSignal
 ) -> tuple[ToolCall, tuple[ToolCallMove, ...]]:
-    """Put the call with its next status into the state. Return it, and the moves to carry out.
+    """Put the call with its next status into the state. Return the call with this status, and the moves to carry out.
 
     Raises: IllegalSignal.
     """

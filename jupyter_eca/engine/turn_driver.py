@@ -153,15 +153,15 @@ class TurnDriver:
 
     def begin_prompt_turn(self, prompted: Prompted) -> None:
         """Begin a turn with a prompt or a command."""
-        begin = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
-        TURNS.look_up(self.state.status, begin)
+        signal = TurnSignal.COMMAND if prompted.local else TurnSignal.PROMPT
+        TURNS.look_up(self.state.status, signal)
         self.builder.state = replace(self.state.begin_turn(prompted.turn, prompted.setup), local=prompted.local)
         if prompted.model_text:
             aside = BeginningAside(text=prompted.model_text)
             self.builder.emit(TextContent(text=prompted.message), Role.SYSTEM, aside=aside)
         else:
             self._show_prompt(prompted.message, prompted.content_id, prompted.contexts, prompted.by)
-        self.give_signal(begin)
+        self.give_signal(signal)
 
     def begin_call_turn(self, requested: CallRequested) -> None:
         """Begin a turn that consists of one tool call by a program of the user."""
@@ -227,7 +227,7 @@ class TurnDriver:
         self.give_signal(signal)
 
     def compact(self, focus: str) -> None:
-        """Make a summary that a command requests."""
+        """Make a summary that a command requests. `focus` is what it must contain above all, in the user's words."""
         TURNS.look_up(self.state.status, TurnSignal.COMPACT)
         self.give_signal(compaction_steps.begin_summary(self.builder, focus))
 

@@ -111,8 +111,7 @@ class ConnectionAttempt:
 def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tuple[ConnectionAttempt, ...]:
     """Return the two ways to connect, in the order in which they are tried. The second way is needed for older servers.
     A program may end when it receives a request of a modern version. A URL may speak only the older transport (SSE,
-    server-sent events). `auth` signs in to a URL; None for no sign-in. `find_url_refusal` says why a URL must not be
-    used."""
+    server-sent events). `auth` signs in to a URL; None for no sign-in."""
     config, find_refusal = settings.config, settings.find_url_refusal
     if config.url:
         return (
@@ -254,9 +253,9 @@ class ServerConnection:
                 await self._check_wanted.wait()
             self._check_wanted = anyio.Event()
             if not self.calls:
-                await self._check_alive()
+                await self._ping_or_end()
 
-    async def _check_alive(self) -> None:
+    async def _ping_or_end(self) -> None:
         """Ping the server once, and end the connection if it does not answer."""
         statuses: list[int] = []
         transports.ERROR_STATUSES.set(statuses)

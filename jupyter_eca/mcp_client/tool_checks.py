@@ -21,8 +21,8 @@ def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[s
     """Return the usable tools of a `tools/list` result, and the reason for each tool that is left out, by its name.
     `version` is the version of the protocol that is used.
 
-    If the result itself is malformed, or each of its tools, all tools are returned. Then the SDK refuses the list with
-    its own explanation.
+    If the result itself is malformed, or if each of its tools is malformed, all tools are returned. Then the SDK
+    refuses the list with its own explanation.
     """
     tools: list[Any] = result["tools"]
     if _explain_result({**result, "tools": []}, version):

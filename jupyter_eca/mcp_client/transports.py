@@ -135,10 +135,10 @@ class _WatchedStream:
         elif isinstance(item.message, JSONRPCNotification):
             self._note_notification(item.message)
         elif isinstance(item.message, JSONRPCResponse) and isinstance(item.message.result.get("tools"), list):
-            await self._check_tools(item.message.result)
+            await self._remove_malformed_tools(item.message.result)
         return item
 
-    async def _check_tools(self, result: dict[str, Any]) -> None:
+    async def _remove_malformed_tools(self, result: dict[str, Any]) -> None:
         """Remove malformed tools from a list. The check of a tool takes about a millisecond, so it runs in a thread."""
         usable, left_out = await asyncio.to_thread(split_tools, result, self._watch.protocol_version)
         self._watch.left_out.update(left_out)

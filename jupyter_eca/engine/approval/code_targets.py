@@ -60,8 +60,8 @@ def find_protected_in_code(code: str, folders: tuple[str, ...], resolver: PathRe
 def list_shown_code(details: ToolCallDetails | None) -> Iterator[str]:
     """Yield the code that a call runs or writes into cells, as the card of the call shows it.
 
-    An edited cell counts only if the edit adds a protected name. The edit does not run the cell: for the names that
-    the cell had before, the user is asked when it runs.
+    An edited cell counts only if the edit adds a protected name. For protected names that the cell had before the edit,
+    the user is asked when the cell runs: the edit itself does not run it.
     """
     match details:
         case RunCellsDetails(cells=cells):

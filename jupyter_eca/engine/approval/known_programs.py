@@ -6,8 +6,9 @@ A program *only reads* if, with the options listed here, it neither writes nor r
 An approval can be remembered for such a program by its name. For all other programs it is remembered for the exact
 line. This module must not parse anything: its neighbours `shell_parser` and `line_targets` use the lists.
 
-The list of programs that only read is short and reviewed by hand. An option that is not in it may write (`sort -o`) or
-run a program (`git grep -O`), so a command with such an option does not count as one that only reads. Options are
+The list of programs that only read is short and reviewed by hand. It has the harmless options of each program. Any
+other option may write (`sort -o`) or run a program (`git grep -O`), so a command with such an option does not count as
+one that only reads. Options are
 compared as whole words, because GNU programs accept abbreviations: `--outp=x` is `--output=x`.
 
 To add a program, read its manual for options and operands that write, run or load something. When in doubt, leave it

@@ -220,9 +220,9 @@ def _sets_cdpath(line: str) -> bool:
 def _list_entered_folders(command: ParsedCommand, resolver: PathResolver) -> Iterator[str]:
     """Yield the folders that a command enters for the commands after it: `cd x` -> `x`."""
     words = (command.command, *command.args)
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word in _CD_PROGRAMS:
-            target = next((after for after in words[at + 1 :] if not after.startswith("-")), "~")
+            target = next((after for after in words[index + 1 :] if not after.startswith("-")), "~")
             yield target
             if resolver.variables.get(_CDPATH) == UNKNOWN and not _PATH_WITHOUT_CDPATH.match(target):
                 yield UNKNOWN
@@ -230,10 +230,10 @@ def _list_entered_folders(command: ParsedCommand, resolver: PathResolver) -> Ite
 
 def _list_option_folders(command: ParsedCommand) -> Iterator[str]:
     """Yield the folders that the options of a command name for the command itself: `git -C x log` -> `x`."""
-    for at, word in enumerate(command.args):
+    for index, word in enumerate(command.args):
         option, _, value = word.partition("=")
         if _FOLDER_OPTIONS.fullmatch(option):
-            yield from (value,) if value else command.args[at + 1 : at + 2]
+            yield from (value,) if value else command.args[index + 1 : index + 2]
         elif word.startswith("-C"):
             yield word[2:]
 
@@ -305,7 +305,8 @@ def _fill_variables(script: ScriptParts, variables: Variables) -> tuple[ParsedCo
 def _find_unknown_target(
     command: ParsedCommand, folders: tuple[str, ...], resolver: PathResolver, *, is_folder_unknown: bool
 ) -> str:
-    """Return the unknown word that may name a file which the command changes, or the whole command; "" for none.
+    """Return the unknown word that may name a file which the command changes. If no single word names the file, return
+    the whole command. "" when the command changes no unknown file.
 
     `is_folder_unknown` says whether the current folder is unknown. Then each relative path is unknown too.
     """
@@ -315,23 +316,23 @@ def _find_unknown_target(
         ):
             return _mark_unknown(redirect.text)
     words = (command.command, *command.args)
-    at = _find_program_index(words)
-    program, others = "".join(words[at : at + 1]), words[at + 1 :]
+    index = _find_program_index(words)
+    program, others = "".join(words[index : index + 1]), words[index + 1 :]
     if program in known_programs.RUNNERS and program not in _FILE_GIVERS:
         # A runner may run a program that passes files on: `env -u A xargs rm`.
-        at = next((at for at, word in enumerate(words) if word in _FILE_GIVERS), at)
-        program, others = words[at], words[at + 1 :]
+        index = next((index for index, word in enumerate(words) if word in _FILE_GIVERS), index)
+        program, others = words[index], words[index + 1 :]
     if program == "find":
         return _mark_unknown(command.text) if _may_find_change_protected(others, folders, resolver) else ""
     if program in {"fd", "fdfind"} and any(map(_FD_RUNS.fullmatch, others)):
         return _mark_unknown(command.text)
     if program in {"xargs", "parallel"}:
-        return "" if _only_reads(_skip_xargs_options(others)) else _mark_unknown(command.text)
-    if program in _CD_PROGRAMS or _only_reads((program, *others)):
+        return "" if _writes_no_argument(_skip_xargs_options(others)) else _mark_unknown(command.text)
+    if program in _CD_PROGRAMS or _writes_no_argument((program, *others)):
         return ""
     if is_folder_unknown and _list_operands(command):
         return _mark_unknown(command.text)
-    return next((_mark_unknown(word) for word in words[at:] if UNKNOWN in word), "")
+    return next((_mark_unknown(word) for word in words[index:] if UNKNOWN in word), "")
 
 
 def _list_operands(command: ParsedCommand) -> list[str]:
@@ -354,17 +355,17 @@ def _mark_unknown(text: str) -> str:
 
 def _find_program_index(words: tuple[str, ...]) -> int:
     """Return the index of the program that a command really runs: 2 for `sudo env rm x`."""
-    at = 0
-    while at < len(words) - 1:
-        word, after = words[at], words[at + 1]
+    index = 0
+    while index < len(words) - 1:
+        word, after = words[index], words[index + 1]
         is_runner = word in known_programs.RUNNERS and word not in _FILE_GIVERS
         if not _WORD_BEFORE_PROGRAM.fullmatch(word) and (not is_runner or after.startswith("-")):
             break
-        at += 2 if word == "timeout" else 1  # The word after `timeout` is the time.
-    return at
+        index += 2 if word == "timeout" else 1  # The word after `timeout` is the time.
+    return index
 
 
-def _only_reads(words: tuple[str, ...]) -> bool:
+def _writes_no_argument(words: tuple[str, ...]) -> bool:
     """Return whether a command changes no file that its arguments name. A redirection is not one of `words`."""
     first, second = "".join(words[:1]), "".join(words[1:2])
     program = first.rpartition("/")[2]
@@ -379,23 +380,23 @@ def _only_reads(words: tuple[str, ...]) -> bool:
 
 def _skip_xargs_options(args: tuple[str, ...]) -> tuple[str, ...]:
     """Return the program that `xargs` runs, with its arguments: `-n 1 rm -f` -> `rm -f`."""
-    at = 0
-    while at < len(args):
-        if _XARGS_OPTION_WITH_VALUE.fullmatch(args[at]):
-            at += 2
-        elif _XARGS_OPTION.fullmatch(args[at]):
-            at += 1
+    index = 0
+    while index < len(args):
+        if _XARGS_OPTION_WITH_VALUE.fullmatch(args[index]):
+            index += 2
+        elif _XARGS_OPTION.fullmatch(args[index]):
+            index += 1
         else:
             break
-    return args[at:]
+    return args[index:]
 
 
 def _may_find_change_protected(args: tuple[str, ...], folders: tuple[str, ...], resolver: PathResolver) -> bool:
     """Return whether `find` may delete or change protected files. `args` are its arguments."""
-    runs = [args[at + 1 :] for at, arg in enumerate(args) if _FIND_RUNS.fullmatch(arg)]
-    if _FIND_DELETES not in args and all(map(_only_reads, runs)):
+    runs = [args[index + 1 :] for index, arg in enumerate(args) if _FIND_RUNS.fullmatch(arg)]
+    if _FIND_DELETES not in args and all(map(_writes_no_argument, runs)):
         return not _FIND_WRITES.isdisjoint(args) and UNKNOWN in "".join(args)
-    first = next((at for at, arg in enumerate(args) if arg.startswith(("-", "(", "!"))), len(args))
+    first = next((index for index, arg in enumerate(args) if arg.startswith(("-", "(", "!"))), len(args))
     starts = args[:first] or (".",)
     if UNKNOWN not in "".join(starts) and not any(
         resolver.may_contain_protected(form)

@@ -339,9 +339,9 @@ def decide(
     `approved_scopes` are the scopes that the user approved for the session. `trust` is whether the user switched trust
     on for the chat. `targets` are the files that the call names; without them, the paths are used as they are written.
     `loads` is what a page would load as soon as it shows what the call changes; "" for nothing. `review` is when the
-    user reviews the changes of the call, see `choose_review_time`. `unseen_path` is the path of an edit that ran
-    without approval and that the user has not seen yet; "" for none. `is_sandboxed` is whether the command of the call
-    runs in a sandbox that the user trusts.
+    user reviews the changes of the call, see `choose_review_time`. `unseen_path` is the path of a file or notebook that
+    was changed without approval, and whose change the user has not reviewed yet; "" for none. `is_sandboxed` is whether
+    the command of the call runs in a sandbox that the user trusts.
     """
     call = CallToMatch(tool, arguments, targets or find_targets(tool, arguments))
     verdict = _apply_rules(policy, call, approved_scopes)

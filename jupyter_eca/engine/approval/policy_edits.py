@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_rule(policy: Policy, key: RuleKey, selector: str, rule: Rule) -> Policy:
-    """Return the policy with one more rule. `selector` names the tools that it is for."""
+    """Return the policy with one more rule. `selector` names the tools that the rule is for."""
     return unite_policies(policy, Policy.model_validate({key: {selector: rule}}))
 
 
@@ -37,7 +37,7 @@ def _subtract(rule: Rule, removed: Rule) -> Iterator[Rule]:
     """Yield the simple rules of `rule` without `removed`."""
     for simple in rule.alternatives:
         remaining: Rule | None = simple
-        with suppress(ValueError):  # it is another rule
+        with suppress(ValueError):  # `removed` is not a part of this simple rule, which stays
             remaining = subtract_rule(simple, removed)
         if remaining is not None:
             yield remaining

@@ -64,7 +64,7 @@ def merge_rules(old: Rule | None, added: Rule) -> Rule | None:
     if old is None or old == added:
         return added
     before, after = old.args_matchers, added.args_matchers
-    if not before or before.keys() != after.keys() or len(_find_differences(old, added)) != 1:
+    if not before or before.keys() != after.keys() or len(_list_differing_arguments(old, added)) != 1:
         return None
     return Rule(args_matchers={name: tuple(dict.fromkeys((*before[name], *after[name]))) for name in before})
 
@@ -77,7 +77,7 @@ def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
     before, after = old.args_matchers, removed.args_matchers
     if before.keys() != after.keys() or any(set(after[name]) - set(before[name]) for name in before):
         raise ValueError("the rule has changed since")
-    differing = _find_differences(old, removed)
+    differing = _list_differing_arguments(old, removed)
     if not differing:
         return None
     if len(differing) > 1:
@@ -88,6 +88,6 @@ def subtract_rule(old: Rule, removed: Rule) -> Rule | None:
     return Rule(args_matchers=remaining)
 
 
-def _find_differences(first: Rule, second: Rule) -> list[str]:
+def _list_differing_arguments(first: Rule, second: Rule) -> list[str]:
     """Return the names of the arguments for which two rules have different patterns."""
     return [name for name, texts in first.args_matchers.items() if set(texts) != set(second.args_matchers[name])]

@@ -43,7 +43,7 @@ class ReviewSituation:
     is_shown: bool = False
     """Whether the prompt came from a client that shows changes with Keep and Undo, and such a client is connected."""
     is_subagent: bool = False
-    """Whether a subagent makes the call. Its user did not write its task."""
+    """Whether a subagent makes the call. The user did not write the task of a subagent."""
     has_hooks: bool = False
     """Whether programs of the user run during the turn by themselves. They may run what was changed."""
 
@@ -70,12 +70,12 @@ def choose_review_time(
         return ReviewTime.BEFORE
     if targets is None or not targets.paths or not isinstance(details, FileChangeDetails) or not details.diff:
         return ReviewTime.BEFORE
-    if targets.protected or details.loads or not all(map(_is_plain, targets.paths.values())):
+    if targets.protected or details.loads or not all(map(_is_ordinary_path, targets.paths.values())):
         return ReviewTime.BEFORE
     return situation.setting
 
 
-def _is_plain(forms: tuple[str, ...]) -> bool:
+def _is_ordinary_path(forms: tuple[str, ...]) -> bool:
     """Return whether a path is in the workspace, is not hidden, and is not a file that a program runs at its start.
 
     `forms` are all ways to write the path, see `CallTargets.paths`.

@@ -96,7 +96,9 @@ class Variables:
         # The folder of a command is `.`, wherever it is. A path in it is resolved later.
         self._values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in environment.items()}
         self._values |= {"PWD": (".",), "OLDPWD": (".",)}
+        # The commands whose output the line uses, see `ScriptParts`.
         self._outputs = script.output_commands
+        # Whether the names of programs surely have their usual meaning.
         self._knows_programs = not _REPLACES_PROGRAMS.search(script.text)
         plain = unquote_roughly(script.text)
         unknown = {
@@ -137,11 +139,11 @@ class Variables:
         Quotes stay, except those of `$'…'`. `is_quoted` says whether the word is the text between two quotes.
         """
         parts: list[tuple[str, ...]] = []
-        at = 0
+        position = 0
         for found in _EXPANSION.finditer(word):
-            parts += [(word[at : found.start()],), self._expand_match(found, is_quoted=is_quoted)]
-            at = found.end()
-        parts.append((word[at:],))
+            parts += [(word[position : found.start()],), self._expand_match(found, is_quoted=is_quoted)]
+            position = found.end()
+        parts.append((word[position:],))
         count = math.prod(map(len, parts))
         length = sum(max(map(len, part)) for part in parts)
         is_short = count <= _MAX_VALUES and (length <= _MAX_CHARS or count == 1)
@@ -285,9 +287,9 @@ def _trim_value(value: str, operator: str, pattern: str) -> str:
     cuts = range(len(value) + 1)
     if operator[0] == "%":
         matching = [cut for cut in cuts if fnmatch.fnmatchcase(value[cut:], pattern)]
-        at = (min if operator == "%%" else max)(matching, default=len(value))
+        position = (min if operator == "%%" else max)(matching, default=len(value))
         # If the value is a pattern, the names that it stands for may still have an end that is removed.
-        return value[:at] if at < len(value) or not is_pattern else f"{value}*"
+        return value[:position] if position < len(value) or not is_pattern else f"{value}*"
     if is_pattern and pattern != "*/":
         return UNKNOWN
     matching = [cut for cut in cuts if fnmatch.fnmatchcase(value[:cut], pattern)]

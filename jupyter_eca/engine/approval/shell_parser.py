@@ -122,7 +122,7 @@ class ParsedCommand:
     """One simple command of a line."""
 
     command: str
-    """The program, without quotes."""
+    """The first word, which names the program, without quotes. It may contain the folder of the program."""
     args: tuple[str, ...] = ()
     """The arguments, without quotes."""
     words: tuple[str, ...] = ()
@@ -269,14 +269,14 @@ def expands(word: str) -> bool:
 def _tokenize(line: str) -> list[_Token] | None:
     """Return the tokens of a line without blanks; None when it is too long, or a part of it is not in the grammar."""
     tokens: list[_Token] = []
-    at = 0
+    position = 0
     if len(line) > _MAX_LINE_CHARS:
         return None
-    while at < len(line):
-        match = _TOKEN.match(line, at)
+    while position < len(line):
+        match = _TOKEN.match(line, position)
         if match is None:
             return None
-        at = match.end()
+        position = match.end()
         if match.lastgroup != "blank":
             tokens.append(_Token(str(match.lastgroup), match[0]))
     return tokens
@@ -313,14 +313,14 @@ def _find_key(raw: list[str], bare: list[str]) -> str | None:
     `raw` are the words as they are written, and `bare` the same words without quotes. The program and the subcommand
     must be written without quotes: a command that quotes them may try to hide something.
     """
-    name, rest = raw[0], 1
-    while name in known_programs.PROGRAMS_WITH_SUBCOMMANDS and rest < len(raw):
-        name, rest = f"{name} {raw[rest]}", rest + 1
+    name, argument_start = raw[0], 1
+    while name in known_programs.PROGRAMS_WITH_SUBCOMMANDS and argument_start < len(raw):
+        name, argument_start = f"{name} {raw[argument_start]}", argument_start + 1
     program = known_programs.READ_ONLY.get(name)
-    if program is None or not all(map(_PROGRAM.fullmatch, raw[:rest])) or any("{" in word for word in raw):
+    if program is None or not all(map(_PROGRAM.fullmatch, raw[:argument_start])) or any("{" in word for word in raw):
         return None
     # A single hyphen is an operand that stands for a file: `uniq - x` writes x.
-    options = [word for word in bare[rest:] if word.startswith("-") and word != "-"]
-    operands = [word for word in bare[rest:] if not word.startswith("-") or word == "-"]
-    reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
-    return name if reads and (program.max_operands is None or len(operands) <= program.max_operands) else None
+    options = [word for word in bare[argument_start:] if word.startswith("-") and word != "-"]
+    operands = [word for word in bare[argument_start:] if not word.startswith("-") or word == "-"]
+    only_reads = all(map(program.options.fullmatch, options)) and all(map(program.operands.fullmatch, operands))
+    return name if only_reads and (program.max_operands is None or len(operands) <= program.max_operands) else None

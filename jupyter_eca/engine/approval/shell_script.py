@@ -68,7 +68,7 @@ class _Scanner:
 
     script: str
     """The whole script, which may have several lines."""
-    at: int = 0
+    position: int = 0
     """The index of the next character to read."""
     output_commands: list[str] = field(default_factory=list[str])
     written_commands: list[str] = field(default_factory=list[str])
@@ -79,9 +79,9 @@ class _Scanner:
     endless: set[str] = field(default_factory=set[str])
     """The names of here documents whose end was not found. Searching for it again would take too long."""
     command_depth: int = 0
-    """How many `$(…)` are open at `at`."""
+    """How many `$(…)` are open at `position`."""
     nesting_depth: int = 0
-    """How many `$(…)` and `${…}` are open at `at`."""
+    """How many `$(…)` and `${…}` are open at `position`."""
     is_certain: bool = True
 
     def scan(self, end: str = "", *, is_in_quotes: bool = False) -> str:
@@ -91,10 +91,10 @@ class _Scanner:
         """
         text: list[str] = []
         depth, is_quoted = 0, False  # how many parentheses are open, and whether this is within `"…"`
-        while self.at < len(self.script):
-            char = self.script[self.at]
+        while self.position < len(self.script):
+            char = self.script[self.position]
             if char == end and not is_quoted and depth == 0:
-                self.at += 1
+                self.position += 1
                 return "".join(text)
             if (taken := self._take_expansion(is_quoted=is_quoted or is_in_quotes)) is not None:
                 text.append(taken)
@@ -109,7 +109,9 @@ class _Scanner:
                 text.append(taken)
             elif char == "'":
                 # A text in single quotes, up to its end. A quote without an end is an ordinary character.
-                text.append(self._take(max(self.script.find("'", self.at + 1) - self.at + 1, 1)).replace("\n", " "))
+                text.append(
+                    self._take(max(self.script.find("'", self.position + 1) - self.position + 1, 1)).replace("\n", " ")
+                )
             else:
                 depth += {"(": 1, ")": -1}.get(char, 0) if end == ")" else 0
                 text.append(self._take(1))
@@ -118,8 +120,8 @@ class _Scanner:
 
     def _take(self, count: int) -> str:
         """Read some characters, and return them."""
-        text = self.script[self.at : self.at + count]
-        self.at += count
+        text = self.script[self.position : self.position + count]
+        self.position += count
         return text
 
     def _take_expansion(self, *, is_quoted: bool) -> str | None:
@@ -128,7 +130,7 @@ class _Scanner:
 
         Returns the text that stands for it; None, without reading, if there is none of them at this place.
         """
-        script, start = self.script, self.at
+        script, start = self.script, self.position
         if script[start] == "\\":
             return self._take(2)
         if script.startswith(("$((", "$["), start) and self._skip_arithmetic():
@@ -148,26 +150,26 @@ class _Scanner:
         `before` is the text read last. Returns the text that stands for it; None, without reading, if there is none of
         them at this place.
         """
-        script, start = self.script, self.at
+        script, start = self.script, self.position
         if ansi := _ANSI_QUOTED.match(script, start):
             return self._take(len(ansi[0])).replace("\n", " ")
         if script[start] == "#" and not before.startswith("\\") and (not before or before[-1] in _BEFORE_COMMENT):
             end = script.find("\n", start)
-            self.at = end if end >= 0 else len(script)
+            self.position = end if end >= 0 else len(script)
             return ""
         if script.startswith("((", start) and self._skip_arithmetic():
-            return script[start : self.at]
+            return script[start : self.position]
         if script.startswith("<<<", start):
             return self._take(3)
         if found := _DOCUMENT_START.match(script, start):
             # If the name is in quotes or has a backslash, the shell replaces nothing in the text.
             name = next(name for name in found.groups()[1:] if name)
             self.pending.append((name.lstrip("\\"), found[4] is None or name.startswith("\\")))
-            self.at = found.end()
+            self.position = found.end()
             return ""
         if script[start] == "\n" and self.pending:
             pending, self.pending = self.pending, []
-            self.at += 1
+            self.position += 1
             for name, is_literal in pending:
                 self._take_document(name, is_literal=is_literal)
             return "\n"
@@ -176,20 +178,20 @@ class _Scanner:
     def _skip_arithmetic(self) -> bool:
         """Skip an arithmetic expression: `((…))`, `$((…))` or `$[…]`. Return True. If it may be a command, do nothing
         and return False."""
-        begin, close = ("$[", "]") if self.script.startswith("$[", self.at) else ("((", "))")
-        inside = self.script.index(begin, self.at) + len(begin)
+        begin, close = ("$[", "]") if self.script.startswith("$[", self.position) else ("((", "))")
+        inside = self.script.index(begin, self.position) + len(begin)
         end = self.script.find(close, inside, inside + _MAX_ARITHMETIC_CHARS)
         # In `((2 * (1 + 1)))`, the last two parentheses are the end.
         while end >= 0 and self.script[end + 1 : end + 3] == "))":
             end += 1
         if end < 0 or "$(" in self.script[inside:end] or not _ARITHMETIC.fullmatch(self.script, inside, end):
             return False
-        self.at = end + len(close)
+        self.position = end + len(close)
         return True
 
     def _take_nested(self, end: str, *, is_in_quotes: bool = False) -> str:
         """Skip two characters (`$(` or `${`), read up to the character `end`, and return the text between them."""
-        self.at += 2
+        self.position += 2
         if self.nesting_depth >= _MAX_LEVELS:
             self.is_certain = False
             return UNKNOWN
@@ -200,20 +202,20 @@ class _Scanner:
 
     def _take_output(self) -> str:
         """Read `$(…)`, and return the character that stands for its output."""
-        start = self.at + 2
+        start = self.position + 2
         self.command_depth += 1
         command = self._take_nested(")")
         self.command_depth -= 1
-        if _CASE.search(self.script, start, self.at):
+        if _CASE.search(self.script, start, self.position):
             self.is_certain = False  # In `case`, the `)` of `x)` does not end the command.
-        return self._store_output(command, self.script[start : self.at - 1])
+        return self._store_output(command, self.script[start : self.position - 1])
 
     def _take_backquoted(self) -> str:
         """Read a command in backquotes, and return the character that stands for its output."""
-        found = _BACKQUOTED.match(self.script, self.at)
+        found = _BACKQUOTED.match(self.script, self.position)
         if found is None:
             return self._take(1)
-        self.at = found.end()
+        self.position = found.end()
         command = re.sub(r"\\([`$\\])", r"\1", found[1])
         return self._store_output(UNKNOWN if "$(" in command or "`" in command else command, command)
 
@@ -234,13 +236,13 @@ class _Scanner:
         # Tabs before the name are allowed with `<<-` only. They are accepted for `<<` too: then the document is
         # shorter, and what follows is read as commands, which are examined more strictly than a text.
         pattern = re.compile(rf"^\t*{re.escape(name)}$", re.MULTILINE)
-        found = None if name in self.endless else pattern.search(self.script, self.at)
+        found = None if name in self.endless else pattern.search(self.script, self.position)
         if found is None:
             # We do not understand this here document. So its lines are read as commands.
             self.endless.add(name)
             return
-        body = self.script[self.at : found.start()]
-        self.at = found.end()
+        body = self.script[self.position : found.start()]
+        self.position = found.end()
         self.documents.append(body if is_literal else re.sub(r"\\([`$\\\n])", r"\1", body))
         if not is_literal and self.command_depth == 0:
             # Quotes, comments and here documents are ordinary text there.

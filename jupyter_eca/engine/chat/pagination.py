@@ -74,13 +74,13 @@ def find_last_summary(events: Sequence[Event]) -> int | None:
     return next((event.seq for event in reversed(events) if isinstance(event.aside, SummaryAside)), None)
 
 
-def _is_within_turn(events: Sequence[Event], at: int) -> bool:
+def _is_within_turn(events: Sequence[Event], index: int) -> bool:
     """Return whether a turn has begun before this index and continues after it.
 
     Events without a turn, such as a new title, may be in between.
     """
-    turn = next((event.turn for event in events[at:] if event.turn), None)
-    before = next((event.turn for event in reversed(events[:at]) if event.turn), None)
+    turn = next((event.turn for event in events[index:] if event.turn), None)
+    before = next((event.turn for event in reversed(events[:index]) if event.turn), None)
     return turn is not None and turn == before
 
 

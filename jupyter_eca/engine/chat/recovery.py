@@ -73,15 +73,15 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
         chat,
         history=history,
         call_ids=calls,
-        cost=_find_cost(events),
-        window=_find_window(events),
-        notes=_find_notes(events),
+        cost=_get_cost(events),
+        window=_get_window_usage(events),
+        notes=_list_unread_notes(events),
     )
     state = replace(
         state,
         tasks=restore_plan(event.content for event in events).tasks,
         ended_in_plan=_has_ended_in_plan(events),
-        title=_find_title_state(events),
+        title=_get_title_state(events),
     )
     # Some events belong to no turn, such as a flag or a new title.
     last = next((event for event in reversed(events) if event.turn), None)
@@ -102,7 +102,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     return RestoredChat(state, (*missing, note, end))
 
 
-def _find_notes(events: Sequence[Event]) -> tuple[str, ...]:
+def _list_unread_notes(events: Sequence[Event]) -> tuple[str, ...]:
     """Return the notes that the model has not read yet, see `NoteAdded`.
 
     Notes are sent with a request. If the model's server refuses the request, they must be sent again. The server may
@@ -137,7 +137,7 @@ def _has_ended_in_plan(events: Sequence[Event]) -> bool:
     return isinstance(last, ProgressContent) and bool(last.plan)
 
 
-def _find_title_state(events: Sequence[Event]) -> TitleState:
+def _get_title_state(events: Sequence[Event]) -> TitleState:
     """Return where the title of the chat comes from. The event of a title that was made from a prompt has a turn. A
     chat whose model has answered already gets no other title, so chats of earlier versions keep theirs."""
     title = next((event for event in reversed(events) if isinstance(event.content, MetadataContent)), None)
@@ -145,14 +145,14 @@ def _find_title_state(events: Sequence[Event]) -> TitleState:
     return TitleState.FROM_PROMPT if title is not None and title.turn and not has_answer else TitleState.SETTLED
 
 
-def _find_cost(events: Iterable[Event]) -> float | None:
+def _get_cost(events: Iterable[Event]) -> float | None:
     """Return what the chat has cost so far, in US dollars; None if a price was unknown."""
     costs = [event.content.session_cost for event in events if isinstance(event.content, UsageContent)]
     last = costs[-1] if costs else "0"
     return None if last is None else float(last)
 
 
-def _find_window(events: Sequence[Event]) -> WindowUsage:
+def _get_window_usage(events: Sequence[Event]) -> WindowUsage:
     """Return how full the model's context window was with the last reply. It is unknown after a summary, until the next
     reply."""
     for event in reversed(events):

@@ -60,10 +60,10 @@ class SubagentTask:
 class SubagentTranscript:
     """What a subagent has said so far, as far as its result needs it."""
 
-    last: str = ""
-    """The text that it wrote after its last tool call."""
-    before: str = ""
-    """The text that it wrote before that call."""
+    last_text: str = ""
+    """The text that the subagent wrote after its last tool call."""
+    earlier_text: str = ""
+    """The text that the subagent wrote before that call."""
     remark: str = ""
     """The last text by the system, such as an error."""
     pictures: list[ImagePart] = field(default_factory=list[ImagePart])
@@ -79,12 +79,12 @@ class SubagentTranscript:
         """Add an event of the subagent's chat. `tools` are the tools that it has."""
         match event.content:
             case TextContent(text=text) if event.role is Role.ASSISTANT:
-                self.last += text
+                self.last_text += text
             case TextContent(text=text) if event.role is Role.SYSTEM:
                 self.remark = text
             case ToolCallContent() as call:
-                if self.last:
-                    self.before, self.last = self.last, ""
+                if self.last_text:
+                    self.earlier_text, self.last_text = self.last_text, ""
                 if isinstance(call, ToolCalledContent):
                     self._ended = call.name
             case ImageContent(media_type=media_type, base64=base64) if isinstance(event.aside, ResultImageAside):
@@ -99,9 +99,12 @@ class SubagentTranscript:
     def as_result(self, name: str) -> tuple[str, bool]:
         """Return the result that the parent reads, and whether it is an error. `name` is the name of the subagent."""
         if self.outcome is Outcome.COMPLETED:
-            return f"## Agent '{name}' Result\n\n{self.last.strip() or NOTHING_SAID}{self._list_pictures(name)}", False
+            return (
+                f"## Agent '{name}' Result\n\n{self.last_text.strip() or NOTHING_SAID}{self._list_pictures(name)}",
+                False,
+            )
         why = "was stopped by the user" if self.outcome is Outcome.STOPPED else f"failed: {self.remark or 'no answer'}"
-        partial = (self.last or self.before).strip()
+        partial = (self.last_text or self.earlier_text).strip()
         said = f"Until then it said:\n\n{partial}" if partial else NOTHING_SAID
         return f"## Agent '{name}' {why}\n\n{said}{self._list_pictures(name)}", True
 

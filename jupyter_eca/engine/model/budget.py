@@ -99,8 +99,8 @@ class BudgetExcess:
 
     @property
     def increase(self) -> float:
-        """The US dollars that "raise" adds to the budget: its limit once more. If that is not enough, it is twice what
-        is missing for this request."""
+        """The US dollars that "raise" adds to the budget: as many as its limit. If these are not enough for this
+        request, twice what is missing is added."""
         missing = self.budget.spent + (self.next_cost or 0.0) - self.budget.maximum
         return max(self.budget.limit, 2 * missing, _MIN_INCREASE)
 

@@ -92,7 +92,8 @@ def select_messages_to_summarise(history: History) -> History:
 
 
 def build_summary_messages(history: History, summary: SummaryUnderWay) -> History:
-    """Return the messages of the request for a summary. If a request was refused as too long, the parts are cut too."""
+    """Return the messages of the request for a summary. If the summary is made because a request was refused as too
+    long, long texts in these messages are shortened."""
     instruction = SUMMARISE + (SUMMARY_FOCUS.format(summary.focus) if summary.focus else "")
     before = select_messages_to_summarise(history)
     if summary.forced:

@@ -98,8 +98,8 @@ def split_at(text: str, line: int, character: int) -> tuple[str, str]:
     if line >= len(lines):
         return text, ""
     start = sum(len(before) + 1 for before in lines[: max(line, 0)])
-    at = start + min(max(character, 0), len(lines[max(line, 0)]))
-    return text[:at], text[at:]
+    index = start + min(max(character, 0), len(lines[max(line, 0)]))
+    return text[:index], text[index:]
 
 
 def extract_insertion(before: str, answer: str) -> str:

@@ -62,7 +62,7 @@ class UsageDelta:
     cache_write_tokens: int = 0
     """The tokens that were written to the vendor's cache."""
     cache_write_hour_tokens: int = 0
-    """Those of them that the cache keeps for an hour, which costs more."""
+    """Those of the `cache_write_tokens` that the cache keeps for an hour, which costs more."""
     web_searches: int = 0
     """How often the vendor searched the web for the reply."""
     cost: float | None = None

@@ -26,8 +26,8 @@ MAX_WAIT_SECONDS: Final = 60.0
 # The wait before the first repetition. It doubles with each further one.
 FIRST_WAIT_SECONDS = 1.0
 
-# The user sees every second of the last ten, and before that every fifth. Each of these is an event that is stored, so
-# there are not more of them.
+# During a wait the user sees how many seconds are left: every second of the last ten, and before that every fifth. Each
+# number that is shown is a stored event, so not more numbers are shown.
 _COARSE_SECONDS = 10.0
 _COARSE_STEP_SECONDS = 5.0
 

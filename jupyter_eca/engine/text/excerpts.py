@@ -58,7 +58,7 @@ def _cut_sentence(sentence: str, words: Sequence[str]) -> str:
     if len(sentence) <= MAX_EXCERPT_CHARS:
         return sentence
     folded = sentence.casefold()
-    at = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
-    start = max(0, min(at - MAX_EXCERPT_CHARS // 3, len(sentence) - MAX_EXCERPT_CHARS))
+    first_match = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
+    start = max(0, min(first_match - MAX_EXCERPT_CHARS // 3, len(sentence) - MAX_EXCERPT_CHARS))
     end = start + MAX_EXCERPT_CHARS
     return ("…" if start else "") + sentence[start:end].strip() + ("…" if end < len(sentence) else "")

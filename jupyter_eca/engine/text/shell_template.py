@@ -146,7 +146,7 @@ class _Reader:
     """The command."""
     names: frozenset[str]
     """The names of the arguments."""
-    at: int = 0
+    position: int = 0
     """The current position in the text."""
     parts: list[Part] = field(default_factory=list["Part"])
     """The texts and places that have been read."""
@@ -156,7 +156,7 @@ class _Reader:
 
     def read_plain(self, end: str) -> None:
         """Read text outside of quotes, up to the character `end`, or to the end of the text if `end` is empty."""
-        while self.at < len(self.text):
+        while self.position < len(self.text):
             if self._read_place(Quoting.NOTHING) or self._read_dollar():
                 continue
             char = self._copy()
@@ -174,12 +174,12 @@ class _Reader:
                 case "(":
                     self._read_parentheses()
                 # A comment begins only at the beginning of a word.
-                case "#" if self.at < 2 or self.text[self.at - 2] in " \t\n;&|()<>":
+                case "#" if self.position < 2 or self.text[self.position - 2] in " \t\n;&|()<>":
                     self._skip_comment()
-                case "<" if self.text.startswith("<<", self.at):
+                case "<" if self.text.startswith("<<", self.position):
                     self._copy(2)  # a here string: a word follows, as anywhere else
                 # A here document: `<<END`.
-                case "<" if self.text.startswith("<", self.at):
+                case "<" if self.text.startswith("<", self.position):
                     self._copy()
                     self._read_delimiter()
                 case "\n":
@@ -188,39 +188,39 @@ class _Reader:
                     pass
 
     def _copy(self, count: int = 1) -> str:
-        """Copy characters to the parts as they are."""
-        text = self.text[self.at : self.at + count]
-        self.at += count
+        """Copy the next characters to the parts as they are, and return them."""
+        text = self.text[self.position : self.position + count]
+        self.position += count
         self.parts.append(text)
         return text
 
     def _read_place(self, quoting: Quoting) -> bool:
         """Read a place for an argument. Return False when there is none at the current position."""
-        match = PLACE.match(self.text, self.at)
+        match = PLACE.match(self.text, self.position)
         if match is None or match["name"] not in self.names:
             return False
         self.parts.append(ArgumentPlace(match["name"], quoting, self._line))
-        self.at = match.end()
+        self.position = match.end()
         return True
 
     @property
     def _line(self) -> int:
         """The line of the current position, from 1."""
-        return self.text.count("\n", 0, self.at) + 1
+        return self.text.count("\n", 0, self.position) + 1
 
     def _read_dollar(self) -> bool:
         """Read a construct that begins with `$`, in or outside of double quotes. Return False when there is none."""
-        rest = self.text[self.at : self.at + 3]
-        if rest == "$((":
+        ahead = self.text[self.position : self.position + 3]
+        if ahead == "$((":
             self._copy(3)
             self._skip_to("))", "arithmetic")
-        elif rest.startswith("$("):
+        elif ahead.startswith("$("):
             self._copy(2)
             self._read_parentheses()
-        elif rest.startswith("${"):
+        elif ahead.startswith("${"):
             self._copy(2)
             self._skip_to("}", "the expansion of a variable")
-        elif rest.startswith("$'"):
+        elif ahead.startswith("$'"):
             self._copy(2)
             self._read_until("'", Quoting.ESCAPED)
         else:
@@ -229,7 +229,7 @@ class _Reader:
 
     def _read_until(self, end: str, quoting: Quoting) -> None:
         """Read text in `'...'` or `$'...'`, up to the character `end`."""
-        while self.at < len(self.text):
+        while self.position < len(self.text):
             if self._read_place(quoting):
                 continue
             char = self._copy()
@@ -240,8 +240,10 @@ class _Reader:
 
     def _read_double_quotes(self, end: str) -> None:
         """Read text in double quotes, in which the shell still expands `$` and backquotes."""
-        while self.at < len(self.text):
-            if self._read_place(Quoting.DOUBLE) or (not self.text.startswith("$'", self.at) and self._read_dollar()):
+        while self.position < len(self.text):
+            if self._read_place(Quoting.DOUBLE) or (
+                not self.text.startswith("$'", self.position) and self._read_dollar()
+            ):
                 continue
             char = self._copy()
             if char == end:
@@ -253,25 +255,26 @@ class _Reader:
 
     def _read_parentheses(self) -> None:
         """Read up to the closing parenthesis. Refuse a `case`, whose patterns have closing parentheses of their own."""
-        begin = self.at
+        begin = self.position
         self.read_plain(")")
-        if re.search(r"\bcase\b", self.text[begin : self.at]):
+        if re.search(r"\bcase\b", self.text[begin : self.position]):
             raise self._make_error("a case in parentheses")
 
     def _skip_to(self, end: str, construct: str) -> None:
-        """Copy a construct up to its end. It may contain only simple text and no places."""
-        stop = self.text.find(end, self.at)
-        if stop < 0 or not _SIMPLE.fullmatch(self.text, self.at, stop):
+        """Copy a construct up to its end. It may contain only simple text and no places. `construct` is the name of the
+        construct for an error message."""
+        stop = self.text.find(end, self.position)
+        if stop < 0 or not _SIMPLE.fullmatch(self.text, self.position, stop):
             raise self._make_error(construct)
-        self._copy(stop - self.at + len(end))
+        self._copy(stop - self.position + len(end))
 
     def _skip_comment(self) -> None:
         """Copy a comment. It may contain no places."""
-        end = self.text.find("\n", self.at)
+        end = self.text.find("\n", self.position)
         end = len(self.text) if end < 0 else end
-        if any(match["name"] in self.names for match in PLACE.finditer(self.text, self.at, end)):
+        if any(match["name"] in self.names for match in PLACE.finditer(self.text, self.position, end)):
             raise self._make_error("a comment")
-        self._copy(end - self.at)
+        self._copy(end - self.position)
 
     def _make_error(self, construct: str) -> ValueError:
         """Return the error for a construct in which no argument is safe, or whose end is uncertain."""
@@ -279,14 +282,14 @@ class _Reader:
 
     def _read_delimiter(self) -> None:
         """Read the word after `<<`. Its here document begins after the current line."""
-        tabs = self.text.startswith("-", self.at)
+        tabs = self.text.startswith("-", self.position)
         if tabs:
             self._copy()
-        match = _DELIMITER.match(self.text, self.at)
+        match = _DELIMITER.match(self.text, self.position)
         if match is None:
             raise self._make_error("a here document without a plain delimiter")
         word = match["word"]
-        self._copy(match.end() - self.at)
+        self._copy(match.end() - self.position)
         self._waiting.append((word.strip("'\"\\"), word[0] in "'\"\\", tabs))
 
     def _read_documents(self) -> None:
@@ -295,24 +298,28 @@ class _Reader:
         for delimiter, raw, tabs in waiting:
             # `chr(9)` is a tab.
             pattern = rf"^{chr(9) + '*' if tabs else ''}{re.escape(delimiter)}$"
-            match = re.compile(pattern, re.MULTILINE).search(self.text, self.at)
+            match = re.compile(pattern, re.MULTILINE).search(self.text, self.position)
             if match is None:
                 raise self._make_error("a here document without an end")
             stop = match.start()
-            inside = _Reader(self.text[:stop], self.names, self.at)
+            inside = _Reader(self.text[:stop], self.names, self.position)
             inside.read_document(raw=raw)
             without_documents = [part for part in inside.parts if not isinstance(part, HereDocument)]
             self.parts.append(HereDocument(delimiter, tabs, tuple(without_documents)))
-            self.at = stop
+            self.position = stop
             self._copy(match.end() - stop)
 
     def read_document(self, *, raw: bool) -> None:
         """Read the text of a here document. If it is `raw`, the shell expands nothing in it."""
-        while self.at < len(self.text):
+        while self.position < len(self.text):
             if self._read_place(Quoting.RAW if raw else Quoting.DOCUMENT):
                 continue
-            if not raw and self.text[self.at] == "$" and self.text[self.at + 1 : self.at + 2] in {"(", "{"}:
-                self._skip_to(")" if self.text[self.at + 1] == "(" else "}", "a substitution")
+            if (
+                not raw
+                and self.text[self.position] == "$"
+                and self.text[self.position + 1 : self.position + 2] in {"(", "{"}
+            ):
+                self._skip_to(")" if self.text[self.position + 1] == "(" else "}", "a substitution")
                 continue
             char = self._copy()
             if char == "\\" and not raw:

@@ -168,8 +168,8 @@ def expand_template(template: str, command_call: CommandCall) -> str:
         if match["name"]:
             return values.get(match["name"], "")
         if match["number"]:
-            at = int(match["number"]) - 1
-            return command_call.arguments[at] if at < len(command_call.arguments) else ""
+            index = int(match["number"]) - 1
+            return command_call.arguments[index] if index < len(command_call.arguments) else ""
         return command_call.text
 
     if _PLACE.search(template) is None and command_call.text:
@@ -192,6 +192,6 @@ def bind_arguments(names: Sequence[str], arguments: Sequence[str]) -> dict[str, 
         else:
             unnamed.append(argument)
     free = [name for name in names if name not in values]
-    for at, name in enumerate(free[: len(unnamed)]):
-        values[name] = " ".join(unnamed[at:]) if name == free[-1] else unnamed[at]
+    for index, name in enumerate(free[: len(unnamed)]):
+        values[name] = " ".join(unnamed[index:]) if name == free[-1] else unnamed[index]
     return values
