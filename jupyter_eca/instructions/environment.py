@@ -109,7 +109,7 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
     found by another process of its interpreter."""
     try:
         async with asyncio.timeout(STATE_SECONDS):
-            state = await _find_state(context, kernel)
+            state = await _ask_state(context, kernel)
     except (ToolError, TimeoutError):
         return []
     if not state.language:
@@ -124,7 +124,7 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
     return lines
 
 
-async def _find_state(context: InstructionContext, kernel: Kernel) -> KernelState:
+async def _ask_state(context: InstructionContext, kernel: Kernel) -> KernelState:
     """Return the state of the kernel. If the prompt was sent in a notebook, the server that started its kernel is
     asked. The kernel of the cell that asked the assistant does not know the path of its own interpreter.
 

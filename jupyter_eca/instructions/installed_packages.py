@@ -62,8 +62,8 @@ class Interpreters:
     async def find_facts(self, interpreter: str) -> InterpreterFacts:
         """Return the facts about an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
-            at, facts = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
-            if time.monotonic() - at >= FRESH_SECONDS:
+            found_at, facts = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))
+            if time.monotonic() - found_at >= FRESH_SECONDS:
                 facts = await _ask_interpreter(interpreter)
                 self._known[interpreter] = time.monotonic(), facts
             return facts

@@ -25,7 +25,7 @@ _FOLDER: Final = Path(__file__).parent / "prompts"
 _READS_CELLS: Final = "toolEnabled_eca__notebook_read"
 
 # The rule of plan mode, in both texts about it below.
-_LOOK: Final = "you may look but not change anything."
+_ONLY_LOOK: Final = "you may look but not change anything."
 
 
 @cache
@@ -37,7 +37,7 @@ def read_prompt(name: str) -> str:
 def write_plan_mode() -> str:
     """Return what the model reads with a message for the agent `plan`. It is not in the system prompt, so that the same
     system prompt holds when the plan is carried out."""
-    return f"(Plan mode, for this message: {_LOOK}\n\n{read_prompt('plan')})"
+    return f"(Plan mode, for this message: {_ONLY_LOOK}\n\n{read_prompt('plan')})"
 
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
@@ -53,7 +53,7 @@ async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     if context.facts.get(_READS_CELLS):
         found.append(Section("Notebooks", render(read_prompt("cells"), context.facts)))
     if context.subagent and context.agent.kind == PLAN and not context.agent.prompt:
-        found.append(Section("Plan mode", f"You are in plan mode: {_LOOK}\n\n{read_prompt('plan')}"))
+        found.append(Section("Plan mode", f"You are in plan mode: {_ONLY_LOOK}\n\n{read_prompt('plan')}"))
     if context.subagent:
         found.append(Section("Subagent", subagents.write_rules(context.agent.max_steps or 0)))
     return tuple(found)

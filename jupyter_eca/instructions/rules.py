@@ -99,8 +99,8 @@ async def find(files: Files, config: Config, warn: Callable[[str], None]) -> tup
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return a section for each rule that applies to all files, and one section that lists the rules for certain
     paths."""
-    every = await find(context.files, context.config, context.warn)
-    applicable = [rule for rule in every if rule.applies_to(context.agent.name, context.model)]
+    all_rules = await find(context.files, context.config, context.warn)
+    applicable = [rule for rule in all_rules if rule.applies_to(context.agent.name, context.model)]
     found = [section for rule in applicable if not rule.paths and (section := _as_section(rule, context))]
     if found:
         found[0] = Section(found[0].source, f"{_LEAD}\n\n{found[0].text}")
@@ -194,10 +194,10 @@ def _read_texts(front: dict[str, Any], name: str) -> tuple[str, ...]:
     Raises: ValueError when it is something else.
     """
     value: Any = front.get(name)
-    every = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(word, str) and word for word in every):
+    values = cast("list[Any]", value) if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(word, str) and word for word in values):
         raise ValueError(f"`{name}` must be a text or a list of texts")
-    return tuple(every)
+    return tuple(values)
 
 
 @cache

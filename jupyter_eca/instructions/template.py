@@ -51,17 +51,17 @@ def render(text: str, facts: Facts) -> str:
     """
     out: list[str] = []
     open_ifs: list[_If] = []
-    at = 0
+    end_of_tag = 0
     for tag in _TAG.finditer(text):
         if all(block.is_kept for block in open_ifs):
-            out.append(_fill(text[at : tag.start()], facts))
-        at = tag.end()
+            out.append(_fill(text[end_of_tag : tag.start()], facts))
+        end_of_tag = tag.end()
         _apply_tag(
             open_ifs, tag["alone"] or tag["word"], (tag["condition_alone"] or tag["condition"] or "").split(), facts
         )
     if open_ifs:
         raise ValueError("an {% if %} has no {% endif %}")
-    return "".join([*out, _fill(text[at:], facts)]).strip()
+    return "".join([*out, _fill(text[end_of_tag:], facts)]).strip()
 
 
 def _apply_tag(open_ifs: list[_If], word: str, condition: list[str], facts: Facts) -> None:
@@ -88,8 +88,8 @@ def _holds(condition: list[str], facts: Facts) -> bool:
     Raises: ValueError for another condition.
     """
     match condition:
-        case ["not", *rest]:
-            return not _holds(rest, facts)
+        case ["not", *negated]:
+            return not _holds(negated, facts)
         case ["any" | "all" as quantifier, *names] if names:
             return (any if quantifier == "any" else all)(bool(facts.get(name)) for name in names)
         case [name]:

@@ -74,9 +74,10 @@ class ChangeBase(Model):
     refused: str | None = None
     """Why the change cannot be reverted; absent when it can."""
     settled: bool | None = None
-    """Whether the user need not decide about it: it was approved before it was made, or the user wants no question."""
+    """Whether the user need not decide about the change: it was approved before it was made, or the user has switched
+    such questions off."""
     made_although_refused: bool | None = None
-    """Whether an agent has made the change although the call that announced it was refused."""
+    """Whether an outside agent has made the change although the tool call that announced the change was refused."""
 
 
 class ChangedFile(ChangeBase):

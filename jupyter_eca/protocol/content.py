@@ -75,7 +75,7 @@ class ProgressContent(Model):
     plan: bool | None = None
     """Not in ECA: the turn ended with a plan, which `/go` carries out."""
     not_replayed: bool | None = None
-    """Not in ECA: the text says why the recorded answer to a locked question is not replayed."""
+    """Not in ECA: the text says why the answer that a lock file has for this prompt is not replayed."""
 
 
 class ReasonStartedContent(Model):
@@ -216,7 +216,7 @@ class FileChangeDetails(Model):
 
     def describe_cells(self) -> str:
         """Say in one line what happens to how many cells: `Change 2 cells of a.ipynb, add 1, run 2`."""
-        kinds = self._find_kinds()
+        kinds = self._classify_cells()
         counts = {verb: sum(kind == verb for kind in kinds.values()) for verb in ("change", "add", "delete", "move")}
         # The first kind is written in words (`Change 2 cells of a.ipynb`), and each other kind is short (`add 1`).
         (first, count), *others = [(verb, count) for verb, count in counts.items() if count] or [("change", 0)]
@@ -227,7 +227,7 @@ class FileChangeDetails(Model):
             return f"{text} and run it"
         return ", ".join((text, *(f"{verb} {count}" for verb, count in (*others, ("run", runs)) if count)))
 
-    def _find_kinds(self) -> dict[str, str]:
+    def _classify_cells(self) -> dict[str, str]:
         """Return what happens to each cell, by its id. A cell that is added and then deleted is not in it."""
         kinds: dict[str, str] = {}
         for change in self.cells or ():
@@ -277,11 +277,11 @@ class SandboxState(StrEnum):
 
     INSIDE = "inside"
     TRUSTED = "trusted"
-    """It runs inside, and needs approval only if a rule says so."""
+    """The command runs inside, and needs approval only if a rule says so."""
     OUTSIDE = "outside"
-    """The model wants to run it outside, with all rights of the user."""
+    """The model wants to run the command outside, with all rights of the user."""
     MISSING = "missing"
-    """The user wants a sandbox, and this machine has none. It runs outside."""
+    """The user wants a sandbox, and this machine has none. The command runs outside."""
 
 
 class ShellCommandDetails(Model):

@@ -68,7 +68,7 @@ class CodeAssistant(Model):
     trust: bool = False
     """Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them."""
     review: bool = False
-    """Not in ECA: the client shows changes that were made with Keep and Undo."""
+    """Not in ECA: the client shows changes after they were made, each with the buttons Keep and Undo."""
     unattended: bool = False
     """Not in ECA: no user is there who could approve a tool call."""
 

@@ -168,6 +168,7 @@ class McpError(Model):
     message: str
     """The same in words, for the user."""
     data: dict[str, Any] | None = Field(default=None)
+    """Further details for programs. We send none."""
 
 
 class McpAddServerResult(Model):

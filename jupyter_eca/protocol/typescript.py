@@ -109,7 +109,7 @@ def _read_all_field_docs(model: type[Model] = Model) -> dict[str, dict[str, str]
 
 
 def _render_definition(name: str, schema: Schema, from_client: bool) -> str:
-    """Return the TypeScript type of a model or an enum."""
+    """Return the TypeScript type of a model or an enum. `from_client` says whether the client sends it."""
     comment = _render_comment(schema.get("description", ""))
     if "enum" in schema:
         return comment + _render_union(name, [_render_literal(value) for value in schema["enum"]])
@@ -126,7 +126,8 @@ def _render_definition(name: str, schema: Schema, from_client: bool) -> str:
 
 
 def _is_optional(field: Schema, from_client: bool) -> bool:
-    """Return whether a field may be absent. A discriminator never is: it says which member of a union the object is."""
+    """Return whether a field may be absent. `from_client` says whether the client sends the model. A discriminator is
+    never absent: it says which member of a union the object is."""
     return "const" not in field and (from_client or field.get("default") is None)
 
 
@@ -236,8 +237,8 @@ def _render_entry(name: str, start: str, parts: list[str], end: str) -> str:
 
 def _render_field(definitions: Mapping[str, Schema], model: Schema, name: str, schema: Schema) -> str:
     """Return a field of a model in `SHAPES`. The name of an optional field ends with `?`."""
-    needed = name in model.get("required", ()) or not _is_optional(schema, from_client=False)
-    key = name if needed else f"'{name}?'"
+    is_required = name in model.get("required", ()) or not _is_optional(schema, from_client=False)
+    key = name if is_required else f"'{name}?'"
     return f"{key}: {_render_shape(definitions, schema)}"
 
 

@@ -166,8 +166,8 @@ def _walk(top: Path, complaints: list[str]) -> list[Path]:
     for here, inside, files in os.walk(top, followlinks=True):  # `inside` has the subfolders that are walked next
         folder, known = Path(here), len(seen)
         with suppress(OSError):
-            at = folder.stat()
-            seen.add((at.st_dev, at.st_ino))
+            state = folder.stat()
+            seen.add((state.st_dev, state.st_ino))
         # A folder that is `seen` already, or cannot be read, adds nothing to the set.
         if len(seen) == known or len(folder.relative_to(top).parts) > _MAX_DEPTH:
             inside.clear()

@@ -91,11 +91,11 @@ def _list_others(folder: Path) -> list[str]:
     """Return the names of the other files of a skill, relative to its folder."""
     found: list[str] = []
     for here, inside, files in os.walk(folder):  # `inside` has the subfolders that are walked next
-        at = Path(here).relative_to(folder)
+        path = Path(here).relative_to(folder)
         inside[:] = (
-            [] if len(at.parts) >= _MAX_DEPTH else sorted(name for name in inside if not name.startswith((".", "_")))
+            [] if len(path.parts) >= _MAX_DEPTH else sorted(name for name in inside if not name.startswith((".", "_")))
         )
-        found += [(at / name).as_posix() for name in sorted(files) if name != SKILL_FILE and not name.startswith(".")]
+        found += [(path / name).as_posix() for name in sorted(files) if name != SKILL_FILE and not name.startswith(".")]
         if len(found) > _MAX_LISTED:
             return [*found[:_MAX_LISTED], "..."]
     return found

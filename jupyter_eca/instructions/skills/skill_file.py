@@ -124,7 +124,7 @@ def _parse(path: Path, within: tuple[Path, ...] | None) -> SkillFile:
     if len(description) > _DESCRIPTION_CHARS:
         description = description[: _DESCRIPTION_CHARS - 1] + "…"
     lines = text.splitlines()
-    loads = [(found["name"] or name, at) for at, line in enumerate(lines, 1) for found in _LOADS.finditer(line)]
+    loads = [(found["name"] or name, number) for number, line in enumerate(lines, 1) for found in _LOADS.finditer(line)]
     return SkillFile(name, description, body, front.get("arguments"), tuple(loads))
 
 

@@ -31,11 +31,11 @@ class LineReader:
         """Add bytes and return the messages that are now complete. An unreadable line is replaced by its error, which
         is never fatal."""
         messages: list[Message | FrameError] = []
-        *ends, rest = data.split(b"\n")
-        for end in ends:
-            self._add(end)
+        *line_ends, beginning = data.split(b"\n")  # the ends of lines, and the beginning of the line after them
+        for line_end in line_ends:
+            self._add(line_end)
             messages += self._take_line()
-        self._add(rest)
+        self._add(beginning)
         return messages
 
     def _add(self, piece: bytes) -> None:

@@ -175,7 +175,7 @@ class InitializeAnswer(Model):
 
 
 class SessionMode(Model):
-    """A mode of a session."""
+    """A mode of a session: a way in which the agent works, such as `plan`."""
 
     id: str
     name: str

@@ -451,8 +451,9 @@ class CustomizationUpdated(SessionScoped):
     customization: Json
     """A `state.CustomizationRef`."""
     enabled: StrictBool | None = None
+    """Whether the customization is switched on; absent when that has not changed."""
     status: Literal["loading", "loaded", "degraded", "error"] | None = None
-    """`degraded`: only a part of it can be used."""
+    """`degraded`: only a part of the customization can be used. Absent when the status has not changed."""
     status_message: str | None = None
 
 

@@ -93,8 +93,8 @@ def _subtract_one(data: Any) -> Any:
     match data:
         case [*items]:
             return [_subtract_one(item) for item in items]
-        case {"line": int(), "character": int(), **rest}:
-            return {**{name: data[name] - 1 for name in _POSITION_FIELDS}, **rest}
+        case {"line": int(), "character": int(), **other_fields}:
+            return {**{name: data[name] - 1 for name in _POSITION_FIELDS}, **other_fields}
         case {**members}:
             return {name: _subtract_one(member) for name, member in members.items()}
         case _:

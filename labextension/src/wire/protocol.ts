@@ -377,9 +377,12 @@ export interface ChangedCell {
   readonly text?: ChangedText;
   /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
-  /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
+  /**
+   * Whether the user need not decide about the change: it was approved before it was made, or the user has switched
+   * such questions off.
+   */
   readonly settled?: boolean;
-  /** Whether an agent has made the change although the call that announced it was refused. */
+  /** Whether an outside agent has made the change although the tool call that announced the change was refused. */
   readonly madeAlthoughRefused?: boolean;
   readonly type: 'cell';
   readonly kind: 'inserted' | 'edited' | 'deleted' | 'moved';
@@ -410,9 +413,12 @@ export interface ChangedFile {
   readonly text?: ChangedText;
   /** Why the change cannot be reverted; absent when it can. */
   readonly refused?: string;
-  /** Whether the user need not decide about it: it was approved before it was made, or the user wants no question. */
+  /**
+   * Whether the user need not decide about the change: it was approved before it was made, or the user has switched
+   * such questions off.
+   */
   readonly settled?: boolean;
-  /** Whether an agent has made the change although the call that announced it was refused. */
+  /** Whether an outside agent has made the change although the tool call that announced the change was refused. */
   readonly madeAlthoughRefused?: boolean;
   readonly type: 'file';
   readonly kind: 'created' | 'edited' | 'deleted';
@@ -1053,7 +1059,7 @@ export interface CodeAssistant {
   readonly envelope?: boolean;
   /** Not in ECA: the client shows which settings of a folder wait for trust, and lets the user trust them. */
   readonly trust?: boolean;
-  /** Not in ECA: the client shows changes that were made with Keep and Undo. */
+  /** Not in ECA: the client shows changes after they were made, each with the buttons Keep and Undo. */
   readonly review?: boolean;
   /** Not in ECA: no user is there who could approve a tool call. */
   readonly unattended?: boolean;
@@ -1707,6 +1713,7 @@ export interface McpError {
   readonly code: string;
   /** The same in words, for the user. */
   readonly message: string;
+  /** Further details for programs. We send none. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -2074,7 +2081,7 @@ export interface ProgressContent {
   readonly text: string;
   /** Not in ECA: the turn ended with a plan, which `/go` carries out. */
   readonly plan?: boolean;
-  /** Not in ECA: the text says why the recorded answer to a locked question is not replayed. */
+  /** Not in ECA: the text says why the answer that a lock file has for this prompt is not replayed. */
   readonly notReplayed?: boolean;
 }
 
