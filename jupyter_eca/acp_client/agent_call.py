@@ -171,8 +171,8 @@ def _find_name(meta: Any) -> str:
 
 
 def _find_mcp(meta: Any, name: str, arguments: Json) -> tuple[str, str] | None:
-    """Return the server and the tool of a call to an MCP server. Only the agent's program says so, in `name` or in
-    `_meta`. A title does not count, because a model may have written it."""
+    """Return the server and the tool of a call to an MCP server; None for another call. The agent's program says so in
+    `name` or in `_meta`. A title does not count, because a model may have written it."""
     if name.startswith(_MCP):
         server, found, tool = name.removeprefix(_MCP).partition(_SEPARATOR)
         return (server, tool) if found else None

@@ -22,7 +22,7 @@ from jupyter_eca.acp_client.agent_events import NoticeShown, PermissionAsked, Pr
 from jupyter_eca.acp_client.config_options import ON, read_config_options
 from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answer, read_options
 from jupyter_eca.acp_client.process import AgentProcess
-from jupyter_eca.acp_client.updates import UpdateReader, find_mode
+from jupyter_eca.acp_client.updates import UpdateReader, read_open_mode
 from jupyter_eca.errors import AgentError, FrameError, PeerLeft, RemoteError
 from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.acp import CANCELLATION, VERSION, AcpErrorCode
@@ -93,6 +93,7 @@ class _PendingPermission:
     options: tuple[PermissionOption, ...]
     """The answers that the agent offers."""
     answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """Gets the answer as the result of the request."""
 
 
 class _ObservedLink:
@@ -349,7 +350,7 @@ class AgentSession:
     async def _set_mode(self, opened: Json) -> None:
         """Set the mode that `Launch.mode` names, and check that the session has it. `opened` is the agent's answer to
         the request that opened the session. Raises: AgentError when the session does not have the mode."""
-        self.mode, modes, option = find_mode(opened)
+        self.mode, modes, option = read_open_mode(opened)
         wanted = self.launch.mode
         if not wanted or wanted == self.mode or not modes:
             self._reader.mode = self.mode
@@ -361,7 +362,7 @@ class AgentSession:
             params = {"sessionId": self.id, "configId": option, "value": wanted}
             changed = await self._request("session/set_config_option", params, self.launch.start_seconds)
             self._reader.options = read_config_options(changed) or self._reader.options
-            self.mode = find_mode(changed)[0] or self.mode
+            self.mode = read_open_mode(changed)[0] or self.mode
         else:
             await self._request("session/set_mode", {"sessionId": self.id, "modeId": wanted}, self.launch.start_seconds)
             # The answer does not repeat the mode. Some agents send an update, which says another one if they refuse.

@@ -98,7 +98,7 @@ class UpdateReader:
 
     def read_mode(self, fields: Json) -> Iterator[AgentEvent]:
         """Yield the mode of the agent if it has changed."""
-        mode = fields.get("currentModeId") or find_mode(fields)[0]
+        mode = fields.get("currentModeId") or read_open_mode(fields)[0]
         if isinstance(mode, str) and mode and mode != self.mode:
             self.mode = mode
             yield ModeChanged(mode)
@@ -124,7 +124,7 @@ class UpdateReader:
             yield NoticeShown(title)
 
 
-def find_mode(opened: Json) -> tuple[str, frozenset[str], str]:
+def read_open_mode(opened: Json) -> tuple[str, frozenset[str], str]:
     """Return the mode of a session that was opened, the modes that can be set, and the id of the option by which they
     are set; "" if they are set by `session/set_mode`. If an agent sends both ways, the options count."""
     for option in list_objects(opened.get("configOptions")):

@@ -270,6 +270,6 @@ def _lock_file(descriptor: int) -> None:
 
 
 def _get_plain_key(entry: dict[str, Any]) -> str | None:
-    """Return the key that an earlier version wrote into the entry."""
+    """Return the key that an earlier version wrote into the entry; None when it wrote none."""
     key = entry.get("key")
     return key if isinstance(key, str) and not entry.get("keyring") else None

@@ -23,7 +23,8 @@ _FOREIGN: Final = "`disabledTools` is in {file}, which cannot be changed from he
 
 
 def switch_tool(config: Config, sources: ConfigSources, names: frozenset[str], name: str, *, on: bool) -> None:
-    """Switch a tool on or off. `names` are all names that the list may have for the tool; `name` is the one to write.
+    """Switch a tool on (`on` is True) or off. `names` are all names that the list of disabled tools may have for the
+    tool; `name` is the one to write.
 
     A tool is added to the list of the last file that has one. It is removed from the list of each file that has it,
     because the list of a project is added to the list of the user. Blocks: it writes files.

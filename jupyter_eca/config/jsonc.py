@@ -66,7 +66,8 @@ class _Object:
     """Its members, in the order of the text."""
 
     def find_member(self, key: str) -> _Member | None:
-        """Return the member of this name; the last one if there are several, because parsers use the last one."""
+        """Return the member of this name; None when there is none. If there are several, return the last one, because
+        parsers use the last one."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 

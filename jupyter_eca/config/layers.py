@@ -347,7 +347,7 @@ class _ConfigReader:
         return False
 
     def _add_parts_by_trust(self, parts: Iterable[_ConfigPart], *, is_trusted: bool) -> None:
-        """Add files: all of their settings if they are trusted, else only the restrictions."""
+        """Add files: all of their settings if the user trusts them (`is_trusted`), else only the restrictions."""
         for part in parts:
             # Split only now, because a file must not loosen what the files before it have restricted.
             restrictions, held = split_settings(_modernize(part.settings), self.data)
@@ -383,13 +383,14 @@ class _ConfigReader:
         return path.resolve().is_relative_to(self.home.resolve())
 
     def _make_layer(self, source: str, folder: Path, *, own: bool = False, within: Path | None = None) -> Layer:
-        """Return the layer of a file, or of settings that are in no file."""
+        """Return the layer of a file, or of settings that are in no file. `own` and `within` are fields of `Layer`."""
         return Layer(source, folder, self.environment, self.read_log, own, within)
 
     def _load_file(
         self, path: Path, *, own: bool = False, within: Path | None = None, needed: bool = False
     ) -> list[_ConfigPart]:
-        """Return the content of a file as a list of one part; an empty list if the file does not exist.
+        """Return the content of a file as a list of one part; an empty list if the file does not exist. See
+        `_make_layer` for `own` and `within`.
 
         Raises: ConfigError, also when the file is `needed` and does not exist.
         """
@@ -402,7 +403,8 @@ class _ConfigReader:
         )
 
     def _load_agents(self, folder: Path, *, own: bool = False, within: Path | None = None) -> Iterator[_ConfigPart]:
-        """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts."""
+        """Yield the agents in Markdown files. An agent with an error is left out, so that the server still starts. See
+        `_make_layer` for `own` and `within`."""
         self.read_log.watch(folder / "agents")
         for path in _list_markdown_files(folder / "agents"):
             self.read_log.watch(path)

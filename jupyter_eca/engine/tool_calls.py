@@ -524,8 +524,8 @@ def _show_result(
 ) -> None:
     """Show the result of a call. If it is a list of tasks, the list replaces the tasks of the chat.
 
-    `whole` is the length in characters of the whole text, if `text` was cut. `aside` is what the result means to the
-    model besides its text.
+    `error` says whether the call failed. `whole` is the length in characters of the whole text, if `text` was cut.
+    `aside` is what the result means to the model besides its text.
     """
     if isinstance(details, TaskDetails) and not error:
         builder.update(tasks=details.tasks)

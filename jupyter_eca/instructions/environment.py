@@ -114,7 +114,7 @@ async def _describe_kernel(context: InstructionContext, kernel: Kernel) -> list[
         return []
     if not state.language:
         return []
-    version, packages = await context.interpreters.find_facts(state.python) if state.python else ("", {})
+    version, packages = await context.interpreters.ask_facts(state.python) if state.python else ("", {})
     lines = [f"Language of the kernel: {' '.join(filter(None, (state.language, version)))}"]
     if version:
         lines.append(f"Python of the kernel: {state.python}")

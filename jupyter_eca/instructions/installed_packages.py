@@ -59,7 +59,7 @@ class Interpreters:
         # process.
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def find_facts(self, interpreter: str) -> InterpreterFacts:
+    async def ask_facts(self, interpreter: str) -> InterpreterFacts:
         """Return the facts about an interpreter; empty when it does not answer."""
         async with self._asking.setdefault(interpreter, asyncio.Lock()):
             found_at, facts = self._known.get(interpreter, (-FRESH_SECONDS, ("", {})))

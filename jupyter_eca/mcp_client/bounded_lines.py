@@ -77,7 +77,8 @@ class _LineDecoder(codecs.IncrementalDecoder):
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:
-    """Return our encoding if it has this name. Python calls this function for each encoding that it does not know."""
+    """Return our encoding if it has this name; None for another name. Python calls this function for each encoding that
+    it does not know."""
     if name.replace("_", "-") != ENCODING:
         return None
     utf8 = codecs.lookup("utf-8")

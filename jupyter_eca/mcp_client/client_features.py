@@ -69,6 +69,7 @@ class SamplingResult:
     """The answer of the model to a sampling request."""
 
     text: str
+    """The text of the answer."""
     model: str
     """The full name of the model."""
     stop: StopReason

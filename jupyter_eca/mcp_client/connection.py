@@ -133,7 +133,7 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
 
 @frozen
 class ServerLists:
-    """The lists of what a server offers."""
+    """The lists of what a server offers. `tools`, `prompts` and `resources` are in the form of the SDK."""
 
     tools: tuple[Tool, ...]
     prompts: tuple[Prompt, ...]
@@ -213,7 +213,8 @@ class ServerConnection:
             raise self._loss
 
     def end(self, message: str, *, is_refused: bool = False) -> None:
-        """End the connection. `message` is the reason. If there are several reasons, the first is reported."""
+        """End the connection. `message` is the reason. If there are several reasons, the first is reported.
+        `is_refused` says whether the server wants another sign-in (HTTP 401)."""
         self._loss = self._loss or ConnectionLostError(message, is_refused=is_refused)
         self._ended.set()
 

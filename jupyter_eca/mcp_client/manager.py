@@ -179,7 +179,7 @@ class McpManager:
         self._get_server(name).stop()
 
     async def enable(self, name: str, *, enabled: bool = True) -> None:
-        """Enable or disable a server in the file that defines it.
+        """Enable a server in the file that defines it; disable it if `enabled` is False.
 
         The file `.mcp.json`, which a project shares with other programs, is not changed when a server is enabled.
         Instead, the entry of the server is copied to the configuration of the workspace, which then defines the server.

@@ -57,7 +57,8 @@ def convert_tool_result(result: CallToolResult) -> ToolResult:
 
 
 def _find_link(block: object) -> UrlContent | None:
-    """Return the link in a block, if it leads to a web page. Other addresses have a meaning only for the server."""
+    """Return the link in a block, if it leads to a web page; else None. Other addresses have a meaning only for the
+    server."""
     if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):
         return UrlContent(title=block.title or block.name, url=block.uri)
     return None

@@ -56,6 +56,7 @@ class McpServer:
     runs `run` does it."""
 
     name: str
+    """The name of the server in the configuration."""
     settings: McpServerConfig
     """The entry of the server in the configuration."""
     folders: tuple[Path, ...]
@@ -83,6 +84,7 @@ class McpServer:
     find_url_refusal: Callable[[str], str] = lambda _: ""
     """Returns why the administrator's policy does not allow a request to an address; "" if it does."""
     status: ServerStatus = ServerStatus.STOPPED
+    """What the server is doing now, as clients show it."""
     error: str | None = None
     """Why the last session ended, in one line without secrets."""
     is_wanted: bool = True

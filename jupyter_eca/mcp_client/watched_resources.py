@@ -52,7 +52,8 @@ class AttachedResources:
         self.suspected.update(key for key in self._digests if key[1] == server and uri in {None, key[2]})
 
     def set_suspected(self, chat: str, server: str, uri: str, *, suspected: bool) -> None:
-        """Note whether a resource may have changed since the chat received it."""
+        """Note whether a resource may have changed since the chat received it: it is `suspected`. A resource that the
+        chat has not received is ignored."""
         if not suspected:
             self.suspected.discard((chat, server, uri))
         elif (chat, server, uri) in self._digests:

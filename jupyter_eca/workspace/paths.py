@@ -18,7 +18,7 @@ def find_database() -> Path:
     return Path(jupyter_data_dir()) / "eca" / "chats.db"
 
 
-def find_jupyter_folders() -> tuple[Path, ...]:
+def get_jupyter_folders() -> tuple[Path, ...]:
     """Return the user's two folders of Jupyter: the one for configuration, and the one for data. The folder for data
     contains our chats, the list of trusted folders, the programs that start kernels, and the tokens of running
     servers."""
@@ -27,7 +27,7 @@ def find_jupyter_folders() -> tuple[Path, ...]:
     return Path(jupyter_config_dir()), Path(jupyter_data_dir())
 
 
-def find_process_records() -> Path:
+def get_process_records_folder() -> Path:
     """Return the folder that contains a record for each running process. See `jobs/process_records.py`."""
     return find_database().with_name("processes")
 

@@ -181,7 +181,7 @@ async def test_the_page_shows_a_whole_request(tmp_path: Path) -> None:
         provider = {"url": vendor.url, "key": "sk-ant-loopback", "models": {MODEL: None}}
         async with sales(tmp_path, providers={"anthropic": provider}, defaultModel=f"anthropic/{MODEL}") as there:
             # A prompt waits a second for what is known of the interpreter, which on a busy machine may be too short.
-            await there.table.host.services.interpreters.find_facts(sys.executable)
+            await there.table.host.services.interpreters.ask_facts(sys.executable)
             panel = await join_panel(there)
             for question in ("Why does this fail?", "What should it return?"):
                 await answer(panel, question, contexts=(place_in("c5"),))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.approval.shell_parser import LineKeys, find_keys, parse_commands
+from jupyter_eca.engine.approval.shell_parser import LineKeys, get_line_keys, parse_commands
 
 # Lines whose commands only read: an approval remembers their programs.
 PROGRAMS = {
@@ -212,7 +212,7 @@ ATTACKS = [
 
 
 def programs(line: str) -> list[str] | None:
-    found = find_keys(line)
+    found = get_line_keys(line)
     return list(found.programs) if found is not None and not found.line else None
 
 
@@ -223,19 +223,19 @@ def test_a_line_of_programs_that_only_read_is_remembered_by_their_names(line: st
 
 @pytest.mark.parametrize("line", WHOLE)
 def test_any_other_line_is_remembered_as_it_stands(line: str) -> None:
-    assert find_keys(line) == LineKeys(line=line)
+    assert get_line_keys(line) == LineKeys(line=line)
 
 
 @pytest.mark.parametrize("line", NEVER)
 def test_a_line_that_the_shell_may_change_is_never_remembered(line: str) -> None:
-    assert find_keys(line) is None
+    assert get_line_keys(line) is None
     if line.strip("\n ;"):
-        assert find_keys(f"ls; {line}") is None
+        assert get_line_keys(f"ls; {line}") is None
 
 
 @pytest.mark.parametrize(("line", "attack"), ATTACKS)
 def test_an_approval_of_one_command_lets_no_other_run(line: str, attack: str) -> None:
-    approved, wanted = find_keys(line), find_keys(attack)
+    approved, wanted = get_line_keys(line), get_line_keys(attack)
     if approved is not None and wanted is not None:
         within = wanted.programs and set(wanted.programs) <= set(approved.programs)
         assert not within
@@ -256,12 +256,12 @@ def test_a_line_that_is_not_understood_has_no_commands() -> None:
 
 
 def test_a_line_that_nobody_can_read_is_not_remembered() -> None:
-    assert find_keys(f"ls {'x' * 1_000_000}") is None
+    assert get_line_keys(f"ls {'x' * 1_000_000}") is None
 
 
 @given(st.text(max_size=60))
 def test_no_line_whatever_breaks_it(line: str) -> None:
-    found = find_keys(line)
+    found = get_line_keys(line)
     assert found is None or bool(found.line) is not bool(found.programs)
 
 

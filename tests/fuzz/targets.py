@@ -25,7 +25,7 @@ from jupyter_eca.engine.approval.code_targets import find_protected_in_code
 from jupyter_eca.engine.approval.git_reads import list_git_folders
 from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT
-from jupyter_eca.engine.approval.shell_parser import find_keys
+from jupyter_eca.engine.approval.shell_parser import get_line_keys
 from jupyter_eca.engine.text.exact_text import as_exact_text, as_terminal_text
 from jupyter_eca.engine.text.mentions import find_mentions
 from jupyter_eca.engine.text.named_paths import find_named_paths
@@ -235,7 +235,7 @@ async def read_hooks(data: bytes) -> None:
 
 async def read_command_line(data: bytes) -> None:
     line = as_text(data)
-    find_keys(line)
+    get_line_keys(line)
     find_protected_in_line(line, "", BY_TEXT)
     list_git_folders(line, "")
 

@@ -23,6 +23,6 @@ async def test_no_module_of_the_folder_in_which_the_server_was_started_is_run(
     for name in ("json", "csv", "email", "zipfile"):
         (tmp_path / f"{name}.py").write_text(f"open({str(ran)!r}, 'w').close()")
     monkeypatch.chdir(tmp_path)
-    version, _ = await Interpreters().find_facts(sys.executable)
+    version, _ = await Interpreters().ask_facts(sys.executable)
     assert version == platform.python_version()
     assert not ran.exists()

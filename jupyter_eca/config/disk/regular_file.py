@@ -44,7 +44,7 @@ def open_regular(path: Path, within: Iterable[Path] | None = None) -> Generator[
     try:
         _check_regular(os.fstat(descriptor), path)
         if within is not None:
-            real = _find_path(descriptor, path)
+            real = _get_real_path(descriptor, path)
             if not any(real.is_relative_to(folder) for folder in within):
                 raise _make_error(errno.ELOOP, "its path leads elsewhere now", path)
         file = os.fdopen(descriptor, "rb")
@@ -96,7 +96,7 @@ def _check_regular(status: os.stat_result, path: Path) -> None:
         raise _make_error(errno.EINVAL, "it is not a regular file", path)
 
 
-def _find_path(descriptor: int, path: Path) -> Path:
+def _get_real_path(descriptor: int, path: Path) -> Path:
     """Return where an open file really is."""
     try:
         found = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  # a text is needed for the next line

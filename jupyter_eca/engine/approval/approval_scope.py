@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.named_arguments import describe_folder, get_parent_folder
-from jupyter_eca.engine.approval.shell_parser import find_keys
+from jupyter_eca.engine.approval.shell_parser import get_line_keys
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
@@ -127,7 +127,7 @@ def list_scopes(tool: ToolSpec, arguments: Mapping[str, Any], targets: CallTarge
 
 def _list_command_scopes(scope: ApprovalScope, line: str, folder: str) -> tuple[ApprovalScope, ...]:
     """Return the scopes for a command line: its programs if they only read, else the line itself."""
-    keys = find_keys(line)
+    keys = get_line_keys(line)
     if keys is None:
         return ()
     if keys.line:

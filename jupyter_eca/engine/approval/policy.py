@@ -202,7 +202,8 @@ class _UnitedRule(Rule):
         return frozenset[str]().union(*(rule.arguments for rule in self.rules))
 
     def find_match(self, call: CallToMatch, *, allows: bool) -> Rule | None:
-        """Return the simple rule that matches the arguments of the call; None when none of both rules does."""
+        """Return the simple rule that matches the arguments of the call; None when none of both rules does. See
+        `Rule.find_match` for `allows`."""
         return next((match for rule in self.rules if (match := rule.find_match(call, allows=allows))), None)
 
 
@@ -492,8 +493,8 @@ def _find_cause(rules: Rules, calls: tuple[CallToMatch, ...], *, allows: bool = 
 def _selects(selector: str, tool: ToolSpec, *, allows: bool) -> bool:
     """Return whether a selector selects a tool: a server, `server__tool`, or the name of one of our own tools.
 
-    A rule that asks or denies also selects the tools that its tool has replaced, so that calling one of those tools
-    cannot avoid the rule.
+    `allows` is True for a rule of `allow`. A rule that asks or denies also selects the tools that its tool has
+    replaced, so that calling one of those tools cannot avoid the rule.
     """
     if selector in {tool.server, get_selector(tool)} or (tool.server == "eca" and selector == tool.name):
         return True

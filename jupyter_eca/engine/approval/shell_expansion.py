@@ -150,7 +150,8 @@ class Variables:
         return list(map("".join, product(*parts))) if is_short else [UNKNOWN]
 
     def _expand_match(self, found: re.Match[str], *, is_quoted: bool) -> tuple[str, ...]:
-        """Return the texts that a match of `_EXPANSION` may become."""
+        """Return the texts that a match of `_EXPANSION` may become. `is_quoted` says whether it is between two
+        quotes."""
         match found.lastgroup:
             case "ansi" if not is_quoted:
                 return (_decode_ansi_quoted(found["ansi"]),)
@@ -177,7 +178,8 @@ class Variables:
                 return (found[0],)
 
     def _split_at_separators(self, values: tuple[str, ...], *, is_quoted: bool) -> tuple[str, ...]:
-        """Return the values and, if the line sets `IFS`, also the parts into which the shell then splits them."""
+        """Return the values and, if the line sets `IFS`, also the parts into which the shell then splits them. Between
+        quotes (`is_quoted`) it splits nothing."""
         separators = "".join(self._values.get("IFS", ()))
         # If `IFS` has only blanks, as in `IFS=$'\n\t'`, the shell splits at no other characters than usual.
         if is_quoted or not separators.strip("'\"\\$nt \n\t"):

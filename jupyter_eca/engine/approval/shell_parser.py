@@ -245,7 +245,7 @@ def unquote_roughly(word: str) -> str:
     return _ROUGH_QUOTES.sub("", word)
 
 
-def find_keys(line: str) -> LineKeys | None:
+def get_line_keys(line: str) -> LineKeys | None:
     """Return what an approval of a line remembers; None for a line that needs approval each time."""
     commands = parse_commands(line)
     if not commands or any(command.expands for command in commands):
@@ -257,7 +257,7 @@ def find_keys(line: str) -> LineKeys | None:
 @lru_cache(maxsize=256)
 def certainly_changes_nothing(line: str) -> bool:
     """Return whether it is known that no command of a line changes anything."""
-    keys = find_keys(line)
+    keys = get_line_keys(line)
     return keys is not None and bool(keys.programs)
 
 
@@ -298,7 +298,7 @@ def _parse_command(tokens: list[_Token]) -> ParsedCommand:
             words.append(token.raw)
     redirects += [Redirect(operator, "", "")] if operator else []
     bare = [_unquote(word) for word in words]
-    key = _find_key(words, bare) if words and all(redirect.is_harmless for redirect in redirects) else None
+    key = _get_key(words, bare) if words and all(redirect.is_harmless for redirect in redirects) else None
     return ParsedCommand(bare[0] if bare else "", tuple(bare[1:]), tuple(words), tuple(redirects), key)
 
 
@@ -307,7 +307,7 @@ def _unquote(word: str) -> str:
     return shlex.split(word)[0]
 
 
-def _find_key(raw: list[str], bare: list[str]) -> str | None:
+def _get_key(raw: list[str], bare: list[str]) -> str | None:
     """Return the program of a command, with its subcommand, if the command only reads; else None.
 
     `raw` are the words as they are written, and `bare` the same words without quotes. The program and the subcommand

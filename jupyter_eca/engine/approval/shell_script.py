@@ -128,7 +128,8 @@ class _Scanner:
         """Read what the shell replaces even in `"…"`: an escape, an arithmetic expression (`$((1 + 2))`),
         `$(…)`, `${…}` or a text in backquotes.
 
-        Returns the text that stands for it; None, without reading, if there is none of them at this place.
+        `is_quoted` says whether this is within `"…"`. Returns the text that stands for what was read; None, without
+        reading, if there is none of them at this place.
         """
         script, start = self.script, self.position
         if script[start] == "\\":
@@ -190,7 +191,8 @@ class _Scanner:
         return True
 
     def _take_nested(self, end: str, *, is_in_quotes: bool = False) -> str:
-        """Skip two characters (`$(` or `${`), read up to the character `end`, and return the text between them."""
+        """Skip two characters (`$(` or `${`), read up to the character `end`, and return the text between them. See
+        `scan` for `is_in_quotes`."""
         self.position += 2
         if self.nesting_depth >= _MAX_LEVELS:
             self.is_certain = False

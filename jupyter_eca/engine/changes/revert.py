@@ -167,7 +167,7 @@ class RevertPlanner:
             old_order = _get_order(changes) if cell in moved else original
             others = [id for id in ids if id != cell]
             anchors = find_unmoved(others, old_order, set() if cell in moved else unreliable)
-            place = _find_place(cell, others, old_order, anchors)
+            place = _compute_index(cell, others, old_order, anchors)
             index = _get_index(changes) if place is None else place
             index = min(index, len(others))
             if cell not in ids:
@@ -219,7 +219,7 @@ def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collectio
     return set(runs[-1]) if runs else set()
 
 
-def _find_place(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
+def _compute_index(cell: str, ids: Sequence[str], order: Sequence[str], anchors: Collection[str]) -> int | None:
     """Return the index at which a cell belongs; None when the old order has no such cell, or no anchor.
 
     `ids` is the order of the cells now, and `order` the old one. `anchors` are the cells that have not moved.

@@ -97,7 +97,8 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
 
 
 def _classify(before: str | None, after: str | None, *, moved: bool) -> CellChangeKind | None:
-    """Return what happened to a cell, from its source before and after; None when nothing did."""
+    """Return what happened to a cell, from its source before and after; None when nothing did. A source is None when
+    there was no cell. `moved` says whether the cell was moved."""
     if before is None or after is None:
         return None if before == after else "inserted" if before is None else "deleted"
     return "edited" if before != after else "moved" if moved else None

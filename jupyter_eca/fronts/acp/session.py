@@ -401,7 +401,7 @@ class AcpSession:
 
     def _find_start(self, chat: str) -> Path:
         """Return the folder in which the turns of a chat run."""
-        return self.host.tool_contexts.find_files(chat).start
+        return self.host.tool_contexts.get_files(chat).start
 
     def make_wire_id(self, chat: str, call: str) -> str:
         """Return the id by which the client knows a call of a chat."""

@@ -192,7 +192,7 @@ async def complete_message(caller: CommandCaller, params: requests.Completions) 
     """Return the completions of the message that the user is typing."""
     session = await _find_session(caller.front, params.session)
     host = caller.front.host
-    files = host.tool_contexts.find_files(session.chat, config.read_choice(session.state).folder)
+    files = host.tool_contexts.get_files(session.chat, config.read_choice(session.state).folder)
     return {"items": await completions.list_items(host, session.chat, files, params.text, params.offset)}
 
 

@@ -87,7 +87,7 @@ async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
     Outside agents have commands too, and we pass messages with them on to the agent. `chat` is the id of a chat whose
     outside agent is meant. Without it, the commands of all outside agents that run are returned.
     """
-    custom = [command.as_chat_command for command in (await _find_custom(host)).values()]
+    custom = [command.as_chat_command for command in (await _list_custom(host)).values()]
     outside = [
         ChatCommand(name=name, description=text, type=CommandKind.CUSTOM_PROMPT)
         for name, text in host.outside_agents.list_commands(chat).items()
@@ -99,7 +99,7 @@ async def list_commands(host: Host, chat: str = "") -> tuple[ChatCommand, ...]:
     return tuple(by_name.values())
 
 
-async def _find_custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
+async def _list_custom(host: Host) -> Mapping[str, markdown_commands.CustomCommand]:
     """Return the commands that are the user's Markdown files, by name."""
     return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
@@ -151,7 +151,7 @@ async def _run(place: CommandPlace, call: CommandCall) -> CommandResult | None:
             wanted = "a CommandAnswer or a CommandReplacement"
             raise TypeError(f"the command must return {wanted}, and returned {type(result).__name__}")
         return result
-    custom = await _find_custom(place.host)
+    custom = await _list_custom(place.host)
     if file := custom.get(call.name) or custom.get(call.name.lower()):
         return CommandReplacement(expand_template(file.template, call))
     if skill := await skills.expand_skill(place.host, call):

@@ -37,7 +37,7 @@ async def get_prompt_and_tools(place: CommandPlace, *, recompose: bool = False) 
     """Return the system prompt and the tools of the chat's model. With `recompose` the system prompt is composed again,
     although one is stored for the chat. Raises: ProviderError when there is no model."""
     host = place.host
-    choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.find_model(place.chat))
+    choice = replace((await host.chats.load(place.chat)).choice, model=await host.turns.get_model(place.chat))
     return await host.setups.get_prompt_and_tools(choice, place.chat, place.kernel, recompose=recompose)
 
 
@@ -64,7 +64,7 @@ async def rules(place: CommandPlace, _call: CommandCall) -> CommandAnswer:
     """List the user's rules, and which of them apply to this chat."""
     host = place.host
     choice = (await host.chats.load(place.chat)).choice
-    agent_name, model = host.current.resolved.get_agent(choice.agent).name, await host.turns.find_model(place.chat)
+    agent_name, model = host.current.resolved.get_agent(choice.agent).name, await host.turns.get_model(place.chat)
     found = await the_rules.find(host.workspace.files, host.config, host.subscribers.warn)
     applying = [rule for rule in found if rule.applies_to(agent_name, model)]
     other = [rule for rule in found if rule not in applying]

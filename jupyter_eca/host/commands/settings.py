@@ -27,7 +27,7 @@ async def model(place: CommandPlace, call: CommandCall) -> CommandAnswer:
         return CommandAnswer(_OWN_MODEL.format(title=outside.title))
     models = await host.catalog.models()
     if not call.text:
-        current = await host.turns.find_model(place.chat)
+        current = await host.turns.get_model(place.chat)
         lines = [f"- `{name}`{' (in use)' if name == current else ''}" for name in models]
         head = f"The model of this chat is `{current}`." if current else "This chat has no model."
         return CommandAnswer("\n".join([f"{head} `/model PROVIDER/MODEL` chooses another.", "", *lines]))

@@ -67,14 +67,14 @@ def purge(files: KeptFiles, counts: dict[str, int]) -> None:
 
 def _describe_programs(error: DatabaseInUse, database: Path) -> str:
     """Return which programs have the database open, and what to do about it."""
-    programs = ", ".join(error.programs or _find_programs(database)) or "another program"
+    programs = ", ".join(error.programs or _list_processes(database)) or "another program"
     return (
         f"Nothing was deleted: {error.name} is open in {programs}. It would write the chats again. End it (Jupyter, an "
         "editor or a kernel), then purge again."
     )
 
 
-def _find_programs(database: Path) -> list[str]:
+def _list_processes(database: Path) -> list[str]:
     """Return the other processes of this user that have the database open, in words."""
     import psutil
 

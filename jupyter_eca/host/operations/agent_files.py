@@ -41,7 +41,7 @@ def list_agents(resolved: ResolvedConfig, sources: ConfigSources) -> wire.Agents
     """Return all agents: those in Markdown files, then all others. `locked` of the result says why the user cannot
     define any agent; None if the user can."""
     files = ConfigFiles(sources)
-    own = [_describe_file(resolved, sources, files, path) for path in _find_files(sources)]
+    own = [_describe_file(resolved, sources, files, path) for path in _list_files(sources)]
     names_in_files = {entry.name for entry in own}
     others = [_describe_agent(resolved, files, name) for name in resolved.agents if name not in names_in_files]
     return wire.AgentsListResult(
@@ -81,7 +81,7 @@ def write_agent(resolved: ResolvedConfig, sources: ConfigSources, params: wire.A
         raise LocalError(_RESERVED.format(name=params.name))
     _check_policy(resolved, params.name)
     name = AGENT_ALIASES.get(params.name, params.name)
-    if is_built_in(name) or name in resolved.agents or name in map(_read_name, _find_files(sources)):
+    if is_built_in(name) or name in resolved.agents or name in map(_read_name, _list_files(sources)):
         raise LocalError(_EXISTS.format(name=params.name))
     folder = sources.folders[0] / ".eca" if params.scope == "workspace" else folders.get_user_folder()
     path = folder / "agents" / f"{params.name}.md"
@@ -98,7 +98,7 @@ def remove_agent(resolved: ResolvedConfig, sources: ConfigSources, seen: wire.Se
     markdown_files.remove_file(path, seen.digest, sources.folders)
 
 
-def _find_files(sources: ConfigSources) -> Iterator[Path]:
+def _list_files(sources: ConfigSources) -> Iterator[Path]:
     """Yield the Markdown files of agents, those of the workspace first."""
     return folders.find_markdown_files(sources.folders, "agents")
 
@@ -106,7 +106,7 @@ def _find_files(sources: ConfigSources) -> Iterator[Path]:
 def _find_file(sources: ConfigSources, files: ConfigFiles, seen: wire.SeenFile) -> Path:
     """Return the path of the file that a client names in `seen`. Raises: LocalError when no file of an agent has this
     name."""
-    for path in _find_files(sources):
+    for path in _list_files(sources):
         if files.get_display_name(path) == seen.file:
             return path
     raise LocalError(_UNKNOWN.format(file=seen.file))

@@ -107,7 +107,7 @@ class ChatCheckpoints:
         """Return all changes of a cell."""
         return self._by_cell[item.path][item.cell]
 
-    def find_items(self, ids: Iterable[str]) -> dict[str, tuple[ChangedItem, tuple[str, ...]]]:
+    def get_items(self, ids: Iterable[str]) -> dict[str, tuple[ChangedItem, tuple[str, ...]]]:
         """Return the item and the turns of each id of a change: one turn, or all of the chat. Unknown ids are left
         out."""
         found: dict[str, tuple[ChangedItem, tuple[str, ...]]] = {}
@@ -205,7 +205,7 @@ class Changes:
     async def _keep(self, chat: str, ids: Iterable[str]) -> None:
         """Note that the user keeps these changes, and all earlier ones of the same items."""
         history, checkpoints = await self._read_history(chat), self._services.checkpoints
-        for item, turns in history.find_items(ids).values():
+        for item, turns in history.get_items(ids).values():
             # All turns up to the last one of these.
             up_to = history.turns[: history.turns.index(turns[-1]) + 1]
             if not item.cell:
@@ -342,7 +342,7 @@ class _RevertRequest:
         left alone."""
         live = await self._chats.load(self._chat, must_exist=True)
         with live.hold(during_command=True):
-            named = self._history.find_items(ids)
+            named = self._history.get_items(ids)
             wanted: dict[ChangedItem, set[str]] = {}
             for item, turns in named.values():
                 wanted.setdefault(item, set()).update(turns)

@@ -282,7 +282,7 @@ class ChatOperations:
                 await self._services.checkpoints.forget(id, turns)
                 # Notes to the model about changes of these turns are deleted with them.
                 notes = [event.seq for event in later_events if isinstance(event.aside, NoteAside)]
-                chat = await self._cut_events(chat, _find_seqs(events, turns) + notes)
+                chat = await self._cut_events(chat, _list_seqs(events, turns) + notes)
             if aside:
                 self._turns.note(id, report, aside)
             elif report:
@@ -293,7 +293,7 @@ class ChatOperations:
         async with self._hold_idle(id) as (chat, events):
             deleted_turns = {event.turn for event in events if event.turn} - set(turns)
             await self._services.checkpoints.forget(id, deleted_turns)
-            await self._cut_events(chat, _find_seqs(events, deleted_turns))
+            await self._cut_events(chat, _list_seqs(events, deleted_turns))
 
     def _list_unrestored_tools(self, events: Iterable[Event]) -> list[str]:
         """Return the names of the tools that were run in these events and whose changes have no checkpoints, such as
@@ -330,7 +330,7 @@ class ChatOperations:
     async def _unflag(self, id: str, content_id: str) -> None:
         """Do the work of `unflag`."""
         async with self._hold_idle(id) as (chat, events):
-            await self._cut_events(chat, _find_flags(events, {content_id}))
+            await self._cut_events(chat, _list_flags(events, {content_id}))
 
     @asynccontextmanager
     async def _hold_idle(self, id: str) -> AsyncGenerator[tuple[LiveChat, list[Event]]]:
@@ -353,7 +353,7 @@ class ChatOperations:
         """Delete the chats of subagents that calls among the events to delete have spawned. `seqs` are the numbers of
         these events."""
         if rows := await self._subagents.list_chats(id):
-            spawned = _find_spawned(
+            spawned = _list_spawned_chats(
                 event for event in await self._services.store.read_events(id) if event.seq in set(seqs)
             )
             rows = [row for row in rows if row.id in spawned]
@@ -377,7 +377,7 @@ class ChatOperations:
         return reloaded
 
 
-def _find_spawned(events: Iterable[Event]) -> set[str]:
+def _list_spawned_chats(events: Iterable[Event]) -> set[str]:
     """Return the ids of the chats of the subagents that calls among these events spawned."""
     details = (event.content.details for event in events if isinstance(event.content, ToolCallContent))
     return {
@@ -418,15 +418,15 @@ def merge_between_cursors(events: Sequence[Event], *cursors: int | None) -> list
     ]
 
 
-def _find_seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
+def _list_seqs(events: Iterable[Event], turns: set[str]) -> list[int]:
     """Return the sequence numbers of all events of these turns, of the flags on their messages, and of the ratings of
     their answers."""
     events_of_turns = [event for event in events if event.turn in turns]
     ids = {id for event in events_of_turns if (id := getattr(event.content, "content_id", None))}
     ratings = [e.seq for e in events if isinstance(e.content, RatingContent) and e.content.content_id in ids]
-    return [event.seq for event in events_of_turns] + _find_flags(events, ids) + ratings
+    return [event.seq for event in events_of_turns] + _list_flags(events, ids) + ratings
 
 
-def _find_flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:
+def _list_flags(events: Iterable[Event], content_ids: set[str]) -> list[int]:
     """Return the sequence numbers of the flags on these messages."""
     return [e.seq for e in events if isinstance(e.content, FlagContent) and e.content.content_id in content_ids]

@@ -63,4 +63,4 @@ def _list_files(config: Config, sources: ConfigSources, files: ConfigFiles) -> I
     yield from sources.files_read
     yield from sources.mcp_json_files
     yield from folders.find_markdown_files(sources.folders, "agents")
-    yield from skill_files.find_files(config, sources)
+    yield from skill_files.list_files(config, sources)

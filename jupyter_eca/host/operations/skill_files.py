@@ -95,7 +95,7 @@ def remove_skill(config: Config, sources: ConfigSources, seen: wire.SeenFile) ->
         path.parent.rmdir()
 
 
-def find_files(config: Config, sources: ConfigSources) -> Iterator[Path]:
+def list_files(config: Config, sources: ConfigSources) -> Iterator[Path]:
     """Yield the files of skills that the user may change, those with precedence first."""
     for found in skills.read_all(sources.folders, config)[0]:
         if found.origin is not SkillOrigin.SHIPPED:
@@ -105,7 +105,7 @@ def find_files(config: Config, sources: ConfigSources) -> Iterator[Path]:
 def _find_file(config: Config, sources: ConfigSources, files: ConfigFiles, name: str) -> Path:
     """Return the path of the file with the name that a client has sent. Raises: LocalError when no file of a skill has
     this name."""
-    for path in find_files(config, sources):
+    for path in list_files(config, sources):
         if files.get_display_name(path) == name:
             return path
     raise LocalError(_UNKNOWN.format(file=name))

@@ -41,7 +41,7 @@ from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.outside import call_view
-from jupyter_eca.host.outside.file_views import describe_changes, find_texts_after, is_notebook, matches_description
+from jupyter_eca.host.outside.file_views import compute_texts_after, describe_changes, is_notebook, matches_description
 from jupyter_eca.host.outside.tool_access import ToolAccess
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import FileChangeDetails, MetadataContent, RejectReason
@@ -313,7 +313,7 @@ class AgentTurn:
         """Show a call that the agent has described, or described again."""
         if self.calls_our_tool(call) and call.id not in self._shown_by_agents_id:
             return  # our MCP endpoint shows the call, with all that it does
-        shown = self._find_or_begin(call)
+        shown = self._get_or_begin(call)
         if shown.end.done():
             return
         shown.latest_call = call
@@ -333,7 +333,7 @@ class AgentTurn:
         elif (reporter := self._turn.reporters.get(shown.id)) is not None and (text := call.as_text()):
             reporter.report(Report(text))
 
-    def _find_or_begin(self, call: AgentCall, suffix: str = "") -> ShownCall:
+    def _get_or_begin(self, call: AgentCall, suffix: str = "") -> ShownCall:
         """Return a call as it is shown. If it is new, feed it to the engine. With a `suffix`, the call is shown once
         more, under an id that ends with it."""
         if (shown := self._shown_by_agents_id.get(call.id)) is not None and not suffix:
@@ -373,16 +373,16 @@ class AgentTurn:
             # once.
             self._session.answer_permission(asked.number, allow=True)
             return
-        shown = self._find_or_begin(call)
+        shown = self._get_or_begin(call)
         if shown.is_ready:
             # The agent asks late, or a second time. The call has a card already, so this question gets another one.
-            shown = self._find_or_begin(call, suffix=f"-{asked.number}")
+            shown = self._get_or_begin(call, suffix=f"-{asked.number}")
         if shown.timer is not None:
             shown.timer.cancel()
         shown.latest_call, shown.permission_number = call, asked.number
         await self._keep_files(call)
         await self._files.detect_changes(_list_paths(call))
-        shown.texts_after = await self._find_texts_after(call.diffs)
+        shown.texts_after = await self._compute_texts_after(call.diffs)
         adjustment = await self._hooks.run_before_outside_call(
             self._chat, shown.id, self._make_tool(call), call_view.make_arguments(call)
         )
@@ -411,7 +411,7 @@ class AgentTurn:
             # tools, which work on the open notebook.
             if call.name or call.kind in _CHANGING:
                 named += [value for value in call.raw_input.values() if isinstance(value, str) and is_notebook(value)]
-        return next((path for path in named if self._files.find_real_path(path) in self._open_notebooks), "")
+        return next((path for path in named if self._files.get_real_path(path) in self._open_notebooks), "")
 
     async def _feed_unasked(self, shown: ShownCall) -> None:
         """Feed a call that the agent has run without asking."""
@@ -469,11 +469,11 @@ class AgentTurn:
         except ToolError:
             return None
 
-    async def _find_texts_after(self, diffs: Sequence[Mapping[str, Any]]) -> Mapping[Path, str]:
+    async def _compute_texts_after(self, diffs: Sequence[Mapping[str, Any]]) -> Mapping[Path, str]:
         """Return the texts that files will have after the described changes, by their real paths. Empty when the disk
         does not answer."""
         try:
-            return await run_read(find_texts_after, self._files.files, diffs)
+            return await run_read(compute_texts_after, self._files.files, diffs)
         except ToolError:
             return {}
 
@@ -589,7 +589,7 @@ class AgentTurn:
 
         Raises: ToolError when it is not written. The message is for the agent.
         """
-        real = self._files.find_real_path(path)
+        real = self._files.get_real_path(path)
         if real in self._open_notebooks:
             raise ToolError(OPEN_NOTEBOOK.format(path=path))
         if self._chat.state.status is not TurnStatus.STREAMING:
@@ -597,7 +597,7 @@ class AgentTurn:
         if await self._is_allowed_to_write(path, content):
             await self._files.write(path, content)
             return
-        write = _PendingWrite(path, content, await self._find_texts_after([{"path": path, "newText": content}]))
+        write = _PendingWrite(path, content, await self._compute_texts_after([{"path": path, "newText": content}]))
         id = f"{self._chat.state.turn}-write-{self._number}-{len(self._writes) + 1}"
         self._writes[id] = write
         await self._files.keep([path])
@@ -628,17 +628,17 @@ class AgentTurn:
     async def _is_allowed_to_write(self, path: str, content: str) -> bool:
         """Return whether a running call has described this write. Then the user is not asked again. What the user
         has approved is only the content that the card showed."""
-        real = self._files.find_real_path(path)
+        real = self._files.get_real_path(path)
         for shown in list(self._shown_by_id.values()):
             if not shown.is_ready or shown.permission_number is not None or shown.end.done():
                 continue
             call = shown.approved_call or shown.latest_call
-            diffs = [diff for diff in call.diffs if self._files.find_real_path(str(diff["path"])) == real]
+            diffs = [diff for diff in call.diffs if self._files.get_real_path(str(diff["path"])) == real]
             if diffs:
                 for diff in diffs:
                     if await run_read(matches_description, self._files.files, diff, content):
                         return True
-            elif any(self._files.find_real_path(name) == real for name in call.paths) and (
+            elif any(self._files.get_real_path(name) == real for name in call.paths) and (
                 shown.approved_call is None or content in call.raw_input.values()
             ):
                 return True

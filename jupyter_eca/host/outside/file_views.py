@@ -37,7 +37,7 @@ def describe_changes(files: Files, diffs: Sequence[Mapping[str, Any]]) -> FileCh
 def matches_description(files: Files, diff: Mapping[str, Any], content: str) -> bool:
     """Return whether `content` is the text of a file after the described change. A line break at its end is ignored.
     Blocks: it reads the file."""
-    _, _, after = _find_texts(files, diff)
+    _, _, after = _get_texts(files, diff)
     return normalize_line_breaks(after) == normalize_line_breaks(content)
 
 
@@ -47,7 +47,7 @@ def normalize_line_breaks(text: str) -> str:
     return text.replace("\r\n", "\n").removesuffix("\n")
 
 
-def find_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
+def compute_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[Path, str]:
     """Return the text that each file will have after the changes of a call, which are described before they are made. A
     file is left out if the description is not clear. Blocks: it reads the files."""
     texts: dict[Path, str] = {}
@@ -71,10 +71,10 @@ def find_texts_after(files: Files, diffs: Sequence[Mapping[str, Any]]) -> dict[P
 
 def _describe_change(files: Files, diff: Mapping[str, Any]) -> FileChangeDetails:
     """Return the change of one file, which an agent has described as `diff` (see the top of the module)."""
-    return text_file.describe_change(*_find_texts(files, diff))
+    return text_file.describe_change(*_get_texts(files, diff))
 
 
-def _find_texts(files: Files, diff: Mapping[str, Any]) -> tuple[str, str | None, str]:
+def _get_texts(files: Files, diff: Mapping[str, Any]) -> tuple[str, str | None, str]:
     """Return the name of a file for the user, and its text before the change, None for no file, and after it."""
     path, old, new = str(diff["path"]), diff.get("oldText"), diff.get("newText")
     before = old if isinstance(old, str) else None

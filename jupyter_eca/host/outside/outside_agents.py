@@ -126,7 +126,7 @@ class _SessionRequestHandler:
 
     async def read(self, path: str, line: int | None, limit: int | None) -> str:
         """Return the text of a file, from `line` (from 1), `limit` lines at most. Raises: RemoteError."""
-        turn = self._agents.find_turn(self._chat)
+        turn = self._agents.get_turn(self._chat)
         try:
             return await turn.read_file(path, line, limit)
         except ToolError as error:
@@ -134,7 +134,7 @@ class _SessionRequestHandler:
 
     async def write(self, path: str, content: str) -> None:
         """Write a file, if the user's rules or the user allow it. Raises: RemoteError."""
-        turn = self._agents.find_turn(self._chat)
+        turn = self._agents.get_turn(self._chat)
         try:
             await turn.write_file(path, content)
         except ToolError as error:
@@ -179,7 +179,7 @@ class OutsideAgents:
                 raise AgentError(NO_SUMMARY.format(title=agent.outside.title))
             if agent.outside.is_missing:
                 raise AgentError(_describe_missing(agent.outside))
-            live = await self._find_or_start(chat, agent)
+            live = await self._get_or_start(chat, agent)
             await self._prompt(chat, turn, live, effect)
         except AgentError as error:
             await self._end_open_calls(chat)
@@ -279,7 +279,7 @@ class OutsideAgents:
 
     # -- the sessions
 
-    async def _find_or_start(self, chat: LiveChat, agent: Agent) -> LiveAgent:
+    async def _get_or_start(self, chat: LiveChat, agent: Agent) -> LiveAgent:
         """Return the agent of a chat. It is started if it does not run. Raises: AgentError."""
         id = chat.state.id
         launch = self._make_launch(chat, agent)
@@ -442,7 +442,7 @@ class OutsideAgents:
         id = chat.state.id
         self.forget(id)
         place = get_end(chat.state.history)
-        row = AgentSessionRow(agent.name, str(self._contexts.find_files(id).start), session, place, None)
+        row = AgentSessionRow(agent.name, str(self._contexts.get_files(id).start), session, place, None)
         await self._services.store.do(lambda tables: tables.save_agent_session(id, row))
 
     def _make_session(self, id: str, launch: Launch) -> AgentSession:
@@ -464,7 +464,7 @@ class OutsideAgents:
             title=outside.title,
             command=outside.command,
             environment=choose_environment(inherit_environment(), added),
-            folder=self._contexts.find_files(chat.state.id).start,
+            folder=self._contexts.get_files(chat.state.id).start,
             chat=chat.state.id,
             mode=outside.mode,
             sign_in=outside.sign_in,
@@ -571,7 +571,7 @@ class OutsideAgents:
 
     # -- calls
 
-    def find_turn(self, id: str) -> AgentTurn:
+    def get_turn(self, id: str) -> AgentTurn:
         """Return the turn under way of a chat. Raises: RemoteError when there is none."""
         live, chat = self._agents.get(id), self._chats.get_live(id)
         if live is None or live.turn is None or live.turn.is_over.is_set() or chat is None or not chat.is_busy:
@@ -591,7 +591,7 @@ class OutsideAgents:
     async def call_tool(self, id: str, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Run one of our tools for the agent of a chat, as a call of its turn. Raises: ToolError."""
         try:
-            turn = self.find_turn(id)
+            turn = self.get_turn(id)
         except RemoteError as error:
             raise ToolError("No turn of yours is under way in this chat.") from error
         return await turn.tools.call(tool, arguments)

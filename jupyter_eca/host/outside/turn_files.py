@@ -60,7 +60,7 @@ class TurnFiles:
         self._commands: set[str] = set()
         """The ids of the calls whose commands run now."""
 
-    def find_real_path(self, path: str) -> Path | None:
+    def get_real_path(self, path: str) -> Path | None:
         """Return the real path of a file; None when it is outside of the workspace."""
         try:
             return self.files.resolve(path)
@@ -70,7 +70,7 @@ class TurnFiles:
     async def keep(self, paths: Iterable[str]) -> None:
         """Keep files as they are, each once. Those outside of the workspace are left out."""
         for path in paths:
-            real = self.find_real_path(path)
+            real = self.get_real_path(path)
             if real is None or real in self._kept or await run_read(real.is_dir):
                 continue
             self._kept[real] = _KeptFile(await run_read(_read_digest, real), self._checkpointer.review)
@@ -111,7 +111,7 @@ class TurnFiles:
 
     def _list_kept(self, paths: Iterable[str]) -> list[Path]:
         """Return the real paths of those of the files that are kept."""
-        return [real for path in paths if (real := self.find_real_path(path)) is not None and real in self._kept]
+        return [real for path in paths if (real := self.get_real_path(path)) is not None and real in self._kept]
 
     async def _detect_change(self, path: Path) -> None:
         """If a kept file has been changed since it was last compared, record that with the review state for its next

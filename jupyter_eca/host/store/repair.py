@@ -161,7 +161,7 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
         names = ", ".join(f'"{name}"' for name in columns)
         rows = _RowReader(source, f"SELECT rowid, {names} FROM {table}")  # noqa: S608  # names of ours
         insert = f"INSERT OR IGNORE INTO {table} (rowid, {names}) VALUES ({', '.join('?' * (len(columns) + 1))})"  # noqa: S608
-        read = ((row[0], row[1:]) for row in rows.read(1, rows.find_highest(table)))
+        read = ((row[0], row[1:]) for row in rows.read(1, rows.get_highest_rowid(table)))
         for correct_rowid, (rowid, cells) in correct_rowids(read):
             values = dict(zip(columns, cells, strict=True))
             if table == "events":
@@ -196,7 +196,7 @@ class _RowReader:
         # How often it has failed since the last row.
         self._consecutive_failures = 0
 
-    def find_highest(self, table: str) -> int:
+    def get_highest_rowid(self, table: str) -> int:
         """Return the highest rowid, or a higher number."""
         for query in (f"SELECT max(rowid) FROM {table}", f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'"):  # noqa: S608
             with suppress(sqlite3.Error):

@@ -18,7 +18,7 @@ from jupyter_eca.instructions.agents_md import list_files_to_protect
 from jupyter_eca.protocol.content import Origin
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.git_programs import find_git_program
-from jupyter_eca.workspace.paths import find_database, find_jupyter_folders
+from jupyter_eca.workspace.paths import find_database, get_jupyter_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -143,7 +143,7 @@ def _list_protected(roots: tuple[Path, ...], config: Config) -> Iterator[Path]:
     yield _resolve(get_user_folder())
     yield _resolve(find_database().parent)
     # A folder of Jupyter that contains the workspace is not protected: the user would be asked about every file.
-    yield from (path for path in map(_resolve, find_jupyter_folders()) if not _contains_root(path, roots))
+    yield from (path for path in map(_resolve, get_jupyter_folders()) if not _contains_root(path, roots))
     named = [entry.path for entry in (*config.rules, *config.skills, *config.commands)]
     for path in (*config.watched, *named):
         for root in roots:

@@ -683,7 +683,7 @@ class EffectRunner:
             return
         checkpoints = self._services.checkpoints
         if call.approved and call.cause.kind == "unseen":
-            owner = self._contexts.find_owner(chat.state.id)
+            owner = self._contexts.get_owner(chat.state.id)
             await checkpoints.mark_seen(owner, chat.unseen_change or UnseenChange("", 0, 0))
         is_allowed = not call.approved and call.cause.kind in {"rule", "remembered", "default"}
         if (

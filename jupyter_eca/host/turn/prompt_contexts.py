@@ -141,7 +141,7 @@ class PromptContexts:
         if tool is None:
             return
         arguments: dict[str, Any] = {"path": path}
-        files = self._contexts.find_files(chat.state.id)
+        files = self._contexts.get_files(chat.state.id)
         targets = await find_call_targets(files, self._services.config, tool.spec, arguments)
         verdict = decide(policy, tool.spec, arguments, frozenset(), targets=targets)
         if verdict.decision not in accepted:

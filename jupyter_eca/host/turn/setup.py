@@ -101,7 +101,7 @@ class Setups:
         `kernel` is that of the cell that asked, None for none. `notebook` is the one in which the user asked, None for
         that of the turn under way. `bounds` are the limits that a front sets.
         """
-        services, owner = self._services, self._contexts.find_owner(chat)
+        services, owner = self._services, self._contexts.get_owner(chat)
         if pin and (kernel is not None or self.is_one_shot):
             watched = services.subscribers.has_approver(owner) and not self.is_one_shot
             wait_seconds = CELL_WAIT_SECONDS if watched else services.config.mcp_timeout_seconds
@@ -265,7 +265,7 @@ class Setups:
         # What the system prompt depends on: with another one of these it is composed again.
         made_for = "\n".join((agent.name, full_choice.model, full_choice.variant or ""))
         recompose = recompose or services.config.chat.auto_sync_system_prompt
-        owner = self._contexts.find_owner(chat)
+        owner = self._contexts.get_owner(chat)
         return await self._prompts.compose(chat, owner, made_for, servers, build_context, recompose=recompose)
 
     def _list_expected_tools(self, full_choice: Choice, chat: str, kernel: Kernel | None, bounds: Bounds) -> list[Tool]:

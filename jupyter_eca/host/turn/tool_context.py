@@ -45,7 +45,7 @@ class ToolContexts:
         self._chats = chats
         self._subagents = subagents
 
-    def find_files(self, chat: str, folder: str = "") -> Files:
+    def get_files(self, chat: str, folder: str = "") -> Files:
         """Return the files as a chat sees them: relative paths start in its working directory. `folder` is the working
         directory of a turn that is about to begin. A subagent has the working directory of its parent.
         """
@@ -53,7 +53,7 @@ class ToolContexts:
         live = self._chats.get_live(live.parent) if live and live.parent else live
         return files.with_folder(folder or (live.choice.folder if live else ""))
 
-    def find_owner(self, chat: str) -> str:
+    def get_owner(self, chat: str) -> str:
         """Return the id of the chat that a chat works for: for a subagent it is the parent chat."""
         live = self._chats.get_live(chat)
         return live.parent if live and live.parent and self._chats.get_live(live.parent) else chat
@@ -62,8 +62,8 @@ class ToolContexts:
         """Return the values that decide which tools a chat can use. As long as they are equal to the last ones, the
         tools are the same. `kernel` is that of the cell that asked, and `folder` the working directory of a turn that
         is about to begin; "" for that of the chat."""
-        subscribers, live, owner = self._services.subscribers, self._chats.get_live(chat), self.find_owner(chat)
-        has_kernel = bool(kernel or self._find_kernel(self.find_files(chat, folder)))
+        subscribers, live, owner = self._services.subscribers, self._chats.get_live(chat), self.get_owner(chat)
+        has_kernel = bool(kernel or self._find_kernel(self.get_files(chat, folder)))
         editor, can_ask = subscribers.find_editor(owner), subscribers.has_answerer(owner)
         has_notebooks = self._services.workspace.notebooks is not None and not self._is_unattended
         abilities = has_notebooks, self._can_run_cells(owner), self._can_control_kernels(kernel)
@@ -96,7 +96,7 @@ class ToolContexts:
     def build(
         self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None, folder: str = ""
     ) -> ToolContext:
-        """Build the context for the tools of a chat. See `find_files` for `folder`.
+        """Build the context for the tools of a chat. See `get_files` for `folder`.
 
         `kernel` is that of the cell that asked. Without one, the kernel of the workspace is used. `notebook` is the one
         in which the user asked, None for that of the turn under way. A subagent works for its parent's turn: its
@@ -105,7 +105,7 @@ class ToolContexts:
         """
         services, live = self._services, self._chats.get_live(chat)
         under_way = live.under_way if live else None
-        files = self.find_files(chat, folder)
+        files = self.get_files(chat, folder)
         nested = live is not None and bool(live.parent)  # whether the chat is that of a subagent
         # The chat whose turn the tools work for.
         owner = self._chats.get_live(live.parent) if live and nested else live
@@ -163,7 +163,7 @@ class ToolContexts:
     def build_rules(self, chat: str) -> ChatPathRules:
         """Build the rules for certain files, as they apply to a chat."""
         services = self._services
-        return ChatPathRules(services.current, self._chats, services.subscribers.warn, chat, self.find_files(chat))
+        return ChatPathRules(services.current, self._chats, services.subscribers.warn, chat, self.get_files(chat))
 
     def build_surroundings(
         self,
@@ -178,7 +178,7 @@ class ToolContexts:
         the user still types. Without one, the active notebook is used. `known` remembers which versions of files and
         cells the model has read. It is only passed when the model gets what is read.
         """
-        services, workspace, files = self._services, self._services.workspace, self.find_files(chat)
+        services, workspace, files = self._services, self._services.workspace, self.get_files(chat)
         live = self._chats.get_live(chat)
         return Surroundings(
             chat,

@@ -231,23 +231,23 @@ class Turns:
             self._subagents.share_approvals(chat)
         return counts
 
-    def find_remaining_change(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
+    def compute_remaining_change(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
         """Return what a waiting call changes if these parts of its change are left out. Return None when nothing would
         remain, when it does not have these parts, or when the call does not wait any more."""
-        waiting = self._find_waiting(chat, call)
+        waiting = self._get_waiting_call(chat, call)
         details = waiting.details if waiting else None
         return leave_out_parts(details, left_out) if isinstance(details, FileChangeDetails) else None
 
     def _narrow(self, chat: str, call: str, left_out: Collection[int]) -> FileChangeDetails | None:
         """Return the change of a call without the parts that are left out. None if the call does not wait any more."""
-        if self._find_waiting(chat, call) is None:
+        if self._get_waiting_call(chat, call) is None:
             return None
-        narrowed = self.find_remaining_change(chat, call, left_out)
+        narrowed = self.compute_remaining_change(chat, call, left_out)
         if narrowed is None:
             raise LocalError("The change was not approved, because it does not have the parts that were left out.")
         return narrowed
 
-    def _find_waiting(self, chat: str, call: str) -> ToolCall | None:
+    def _get_waiting_call(self, chat: str, call: str) -> ToolCall | None:
         """Return the state of a call that waits for approval, None for any other call."""
         live = self._chats.get_live(chat)
         known = next((state for state in live.state.calls if state.id == call), None) if live else None
@@ -326,7 +326,7 @@ class Turns:
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds)
         return draft_request(live.state, setup, prompt.message, material, images, documents)
 
-    async def find_model(self, chat: str) -> str:
+    async def get_model(self, chat: str) -> str:
         """Return the full name of the model that answers in a chat, "" if there is none."""
         return await self._choose_model((await self._chats.load(chat)).choice)
 

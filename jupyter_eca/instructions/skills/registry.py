@@ -83,7 +83,7 @@ class SkillRegistry:
 def read_all(roots: Sequence[Path], config: Config) -> tuple[list[FoundFile], list[str]]:
     """Return all `SKILL.md` files, those with precedence first, and the complaints about folders. This blocks."""
     complaints: list[str] = []
-    within = tuple(folder.resolve() for folder in (*roots, *_find_user_folders()))
+    within = tuple(folder.resolve() for folder in (*roots, *_get_user_folders()))
     found: list[FoundFile] = []
     for origin, path in _find_paths(roots, config, complaints):
         try:
@@ -130,7 +130,7 @@ def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
 
 def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
     """Yield the path and the origin of each `SKILL.md`, those with precedence first."""
-    own = _find_user_folders()
+    own = _get_user_folders()
     within = [root.resolve() for root in roots]
     for root in within:
         for kind in (".eca", ".agents"):
@@ -148,7 +148,7 @@ def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) ->
     yield from ((SkillOrigin.SHIPPED, path) for path in _walk(SHIPPED, complaints))
 
 
-def _find_user_folders() -> tuple[Path, ...]:
+def _get_user_folders() -> tuple[Path, ...]:
     """Return the user's two folders for skills."""
     return folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills"
 

@@ -131,7 +131,7 @@ def translate_notification(dialect: Dialect, method: str, params: Data) -> Data 
 
 
 def translate_result(dialect: Dialect, method: str, data: Data | None) -> Data | None:
-    """Translate the result of one of the client's requests."""
+    """Translate the result of one of the client's requests. None is a result of null, and stays as it is."""
     if data is None or method not in _RESULTS or (revision := REVISIONS.get(dialect)) is None:
         return data
     return _RESULTS[method](data, revision)

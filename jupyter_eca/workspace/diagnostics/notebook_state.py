@@ -79,7 +79,8 @@ def analyze_cells(document: NotebookDocument) -> tuple[AnalyzedCell, ...]:
 
 
 def _analyze_cell(number: int, cell: NotebookCell, *, python: bool) -> AnalyzedCell:
-    """Analyze one cell. In a notebook of another language, its names are unknown."""
+    """Analyze one cell. `python` says whether it is a cell of a Python notebook. In a notebook of another language, the
+    names in its cells are unknown."""
     if not python:
         return AnalyzedCell(number, cell, CellNames(), is_opaque=True)
     parsed = parse_cell(cell.source)
@@ -128,7 +129,7 @@ def _check_order(path: str, cells: Sequence[AnalyzedCell]) -> Iterator[EditorDia
     """Report the cells that ran out of order. It reports the smallest set of cells that explains the order. So when one
     cell was run again, only that cell is reported, and not all others."""
     ran = [analyzed for analyzed in cells if analyzed.has_run_here]
-    in_order = _find_longest_increasing([analyzed.cell.execution_count or 0 for analyzed in ran])
+    in_order = _compute_longest_increasing([analyzed.cell.execution_count or 0 for analyzed in ran])
     for place, analyzed in enumerate(ran):
         if place in in_order:
             continue
@@ -152,7 +153,7 @@ def _check_order(path: str, cells: Sequence[AnalyzedCell]) -> Iterator[EditorDia
         )
 
 
-def _find_longest_increasing(counts: Sequence[int]) -> set[int]:
+def _compute_longest_increasing(counts: Sequence[int]) -> set[int]:
     """Return the positions of a longest increasing subsequence of the counts (by patience sorting): `[1, 9, 2, 3]` ->
     `{0, 2, 3}`."""
     ends: list[int] = []  # by length: the smallest count with which a sequence of that length can end

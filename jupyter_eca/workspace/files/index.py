@@ -145,8 +145,8 @@ class FileIndex:
         return []
 
     async def _search_roots(self, query: str, limit: int, *, directories: bool) -> list[tuple[Fit, str]]:
-        """Search the names in all roots, and return the matches with their fit, the best first. The names are waited
-        for if none were read yet."""
+        """Search the names of files, or of folders if `directories` is True, in all roots. Return the matches with
+        their fit, the best first. The names are waited for if none were read yet."""
         self.refresh_soon()
         if not self._roots:
             await _wait_briefly(self._has_names)

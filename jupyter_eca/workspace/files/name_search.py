@@ -78,10 +78,10 @@ class NameIndex:
         fits: dict[int, Fit] = {}
         good = 0  # the number of names that fit exactly or begin with the query
         for count, place in enumerate(self._find_places(f"/{query}\n")):
-            fits[self._find_number(place)] = Fit.EXACT
+            fits[self._get_index(place)] = Fit.EXACT
             good = count + 1
         for count, place in enumerate(self._find_places(query)):
-            number = self._find_number(place)
+            number = self._get_index(place)
             fit = self._rate_fit(query, place, number)
             if fit < fits.get(number, len(Fit)):
                 fits[number] = fit
@@ -97,7 +97,7 @@ class NameIndex:
             yield place
             place = self._text.find(part, place + 1)
 
-    def _find_number(self, place: int) -> int:
+    def _get_index(self, place: int) -> int:
         """Return the index of the name at a position of the text."""
         return bisect_right(self._starts, place) - 1
 
@@ -125,7 +125,7 @@ class NameIndex:
         for start in range(0, len(self._text), _CLOCK_CHARACTERS):
             # Each piece is extended to the end of its last name, so that no name is cut at a border.
             for hit in pattern.finditer(self._text, start, self._find_line_end(start + _CLOCK_CHARACTERS)):
-                yield self._find_number(hit.end() - 1)
+                yield self._get_index(hit.end() - 1)
             if perf_counter() > until:
                 return
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.frozen import frozen
-from jupyter_eca.workspace.paths import find_process_records
+from jupyter_eca.workspace.paths import get_process_records_folder
 
 if TYPE_CHECKING:
     import psutil
@@ -79,7 +79,7 @@ class ProcessRecord:
         that starts it ("" for none), and `folder` the folder of the records; None for the usual one. If the record
         cannot be written, for example because the disk is full, the process is started without one."""
         record = cls()
-        folder = folder or find_process_records()
+        folder = folder or get_process_records_folder()
         record.path = folder / f"{record.mark}{_SUFFIX}"
         if sys.platform == "win32":
             return record
@@ -147,7 +147,7 @@ async def import_psutil() -> None:
 def end_orphans(folder: Path | None = None) -> list[Orphan]:
     """End the orphans, and delete their records. `folder` is the folder of the records; None for the usual one. Return
     the orphans that were ended."""
-    folder = folder or find_process_records()
+    folder = folder or get_process_records_folder()
     found = [_end_orphan(path) for path in sorted(folder.glob(f"*{_SUFFIX}"))] if sys.platform != "win32" else []
     return [orphan for orphan in found if orphan is not None]
 

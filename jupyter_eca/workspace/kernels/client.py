@@ -340,7 +340,8 @@ class ClientKernel:
             seconds = min(seconds * 2, MAX_RETRY_SECONDS)  # all these requests wait in the queue of a busy kernel
 
     async def _read_parent_id(self) -> str | None:
-        """Return the id of the request that the next published message belongs to."""
+        """Wait for the next published message, and return the id of the request that it belongs to; None for a message
+        that belongs to no request."""
         return (await self._client.get_iopub_msg(timeout=None))["parent_header"].get("msg_id")
 
     async def _run_exclusively(self, send: Callable[[], Coroutine[Any, Any, dict[str, Any]]]) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def describe_database(connection: Any, table: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {"database": "", "remark": ""}
     deadline = time.monotonic() + LIMIT_S
     try:
-        opening = _find_opening(connection, found, deadline)
+        opening = _choose_opening(connection, found, deadline)
         failure = _read(opening, found, table, deadline)
     except Exception as error:  # noqa: BLE001  # the boundary to the libraries of the user
         failure = error
@@ -141,24 +141,24 @@ class _Opening(NamedTuple):
     """Whether only the current thread can read it. The statements of such a reader are short."""
 
 
-def _find_opening(connection: Any, found: dict[str, Any], deadline: float) -> _Opening:
+def _choose_opening(connection: Any, found: dict[str, Any], deadline: float) -> _Opening:
     """Return how the database of a connection is read, which depends on the type of the connection. `deadline` is a
     time of the monotonic clock, here and below. `found` are the fields that are known so far. Raises: _DatabaseError if
     nothing can be read. The address is then in `found`, if it is known."""
     kinds = {f"{base.__module__}.{base.__qualname__}" for base in type(connection).__mro__}
     if "sqlite3.Connection" in kinds:
-        return _find_sqlite(connection, deadline)
+        return _make_sqlite_opening(connection, deadline)
     if kinds & {"_duckdb.DuckDBPyConnection", "duckdb.DuckDBPyConnection", "duckdb.duckdb.DuckDBPyConnection"}:
         return _Opening(lambda: _DuckDbReader(connection))
     if any(kind.startswith("sqlalchemy.ext.asyncio.") for kind in kinds):
         found["database"] = _format_url(connection.sync_engine.url)
         raise _DatabaseError("It is asynchronous, so its tables are not read here.")
     if any(kind.startswith("sqlalchemy.") for kind in kinds):
-        return _find_sqlalchemy(connection, "sqlalchemy.engine.base.Connection" in kinds, found, deadline)
+        return _make_sqlalchemy_opening(connection, "sqlalchemy.engine.base.Connection" in kinds, found, deadline)
     # It is a backend of ibis, which has the connection of the database library in `con`.
     inner: Any = connection.__dict__.get("con")
     if type(inner).__module__ in {"sqlite3", "_duckdb", "duckdb", "duckdb.duckdb"}:
-        return _find_opening(inner, found, deadline)
+        return _choose_opening(inner, found, deadline)
     found["database"] = f"{getattr(connection, 'name', 'unknown')} backend of ibis"
     raise _DatabaseError(
         "Of ibis, only backends of DuckDB and SQLite are read here: a statement on this one could disturb what the user"
@@ -317,7 +317,7 @@ def _quote(name: str) -> str:
 # -- SQLite
 
 
-def _find_sqlite(connection: Any, deadline: float) -> _Opening:
+def _make_sqlite_opening(connection: Any, deadline: float) -> _Opening:
     """Return how the databases of a connection of `sqlite3` are read. They are listed with `PRAGMA database_list`,
     which reads no database and takes no lock."""
     sqlite: Any = sys.modules["sqlite3"]
@@ -351,7 +351,7 @@ def _find_sqlite(connection: Any, deadline: float) -> _Opening:
     )
 
 
-def _find_sqlite_file(path: str, deadline: float) -> _Opening:
+def _make_sqlite_file_opening(path: str, deadline: float) -> _Opening:
     """Return how a file of SQLite is read without the user's connection."""
     file = str(Path(path).resolve())
     return _Opening(lambda: _SqliteReader(None, [("main", file)], deadline, ""))
@@ -532,9 +532,9 @@ class _DuckDbReader:
 # -- SQLAlchemy
 
 
-def _find_sqlalchemy(value: Any, is_connection: bool, found: dict[str, Any], deadline: float) -> _Opening:
+def _make_sqlalchemy_opening(value: Any, is_connection: bool, found: dict[str, Any], deadline: float) -> _Opening:
     """Return how the database of SQLAlchemy is read. `value` is an engine, or a connection if `is_connection`. See
-    `_find_opening`."""
+    `_choose_opening`."""
     engine = value.engine
     url = engine.url
     found["database"] = _format_url(url)
@@ -545,17 +545,17 @@ def _find_sqlalchemy(value: Any, is_connection: bool, found: dict[str, Any], dea
         file = str(url.database or "")
         is_in_memory = not file or ":memory:" in file or "mode=memory" in file
         if not is_connection and not is_in_memory and not file.startswith("file:"):
-            return _find_sqlite_file(file, deadline)
-        raw = value.connection.dbapi_connection if is_connection else _find_pooled(engine.pool)
+            return _make_sqlite_file_opening(file, deadline)
+        raw = value.connection.dbapi_connection if is_connection else _get_pooled_connection(engine.pool)
         if type(raw).__module__ != "sqlite3":
             raise _DatabaseError("Nothing is connected to it in this thread, or not through sqlite3.")
-        return _find_sqlite(raw, deadline)
+        return _make_sqlite_opening(raw, deadline)
     if engine.dialect.name == "duckdb" or pool in {"StaticPool", "SingletonThreadPool"}:
         raise _DatabaseError("A second connection to it would be another database, so it is left alone.")
     return _Opening(lambda: _SqlAlchemyReader(engine, deadline))
 
 
-def _find_pooled(pool: Any) -> Any:
+def _get_pooled_connection(pool: Any) -> Any:
     """Return the connection that a pool for databases in memory keeps for this thread; None if there is none.
 
     The connection is not checked out: when it went back to its pool, it would be rolled back, and with it what the user

@@ -257,7 +257,7 @@ def _describe_variable(
                 description["length"] = len(value)
             if detail is _Detail.ALL:
                 _add_details(description, value)
-        elif kind := _find_database(value):
+        elif kind := _get_database_kind(value):
             description["database"] = kind
             if detail is _Detail.ALL and database is not None:
                 description.update(database(value, ""))
@@ -274,7 +274,7 @@ def _describe_variable(
     return description
 
 
-def _find_database(value: Any) -> str:
+def _get_database_kind(value: Any) -> str:
     """Return the kind of the database that a connection leads to, such as `SQLite`; empty for a value that is no
     connection. Like `_name_type`, it runs no code of the user."""
     for kind in type.__getattribute__(cast("type[object]", type(value)), "__mro__"):
@@ -287,7 +287,7 @@ def _find_database(value: Any) -> str:
 def _is_table_name(name: str, namespace: dict[str, Any]) -> bool:
     """Return whether a name begins with a connection to a database and a dot, such as `con.orders`."""
     connection, dot, _ = name.partition(".")
-    return bool(dot) and connection in namespace and _find_database(namespace[connection]) != ""
+    return bool(dot) and connection in namespace and _get_database_kind(namespace[connection]) != ""
 
 
 def _describe_table(

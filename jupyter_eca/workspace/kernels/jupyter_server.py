@@ -84,13 +84,13 @@ class ServerKernels:
         if path is None:
             only = await self.find_only()
             return ServerKernel(self, only.id, only.notebook)
-        return ServerKernel(self, await self._find_notebook_kernel(path), path)
+        return ServerKernel(self, await self._get_notebook_kernel_id(path), path)
 
     async def wait_for_idle_kernel(self, chat: str, path: str) -> ClientKernel:
         """Wait until the kernel of a notebook is idle, and return it. If no kernel runs, it is started, as when the
         user opens the notebook."""
         try:
-            id = await self._find_notebook_kernel(path)
+            id = await self._get_notebook_kernel_id(path)
         except ToolError:
             id = await self._start_notebook_kernel(path)
         if self._find_asking_kernel(chat) == id:
@@ -117,7 +117,7 @@ class ServerKernels:
                     "Give the path of the notebook whose kernel is meant.",
                 )
 
-    async def _find_notebook_kernel(self, path: str) -> str:
+    async def _get_notebook_kernel_id(self, path: str) -> str:
         """Return the id of the kernel of a notebook.
 
         Raises: ToolError when the notebook has no running kernel.
@@ -139,7 +139,7 @@ class ServerKernels:
 
         async with self._starting:
             with suppress(ToolError):
-                return await self._find_notebook_kernel(path)
+                return await self._get_notebook_kernel_id(path)
             contents = self._sessions.contents_manager
             try:
                 notebook = await ensure_async(contents.get(path, content=True, type="notebook"))
@@ -194,7 +194,7 @@ class ServerKernels:
         state = kernel.state(manager.execution_state, self.find_language(id))
         if self._find_remote(id) is not None:
             return state
-        python = find_python(manager.kernel_spec.argv) if state.language == "python" else ""
+        python = get_python(manager.kernel_spec.argv) if state.language == "python" else ""
         return state.model_copy(update={"python": python})
 
     async def history(self, id: str) -> KernelHistory | KernelCount | None:
@@ -266,7 +266,7 @@ def _close(kernel: ClientKernel) -> None:
         _log.exception("a client of a kernel could not be closed")
 
 
-def find_python(command: list[str]) -> str | None:
+def get_python(command: list[str]) -> str | None:
     """Return the interpreter that a kernel's command starts; None for an empty command."""
     first = command[0] if command else None
     return sys.executable if first in _OWN_PYTHON else first
@@ -293,38 +293,38 @@ class ServerKernel:
         observer: RunObserver | None = None,
     ) -> KernelExecuteResult:
         """Wait until the kernel is idle, run code, and return its outputs as text."""
-        return await (await self._kernels.wait_until_idle(await self._find_id())).execute(code, observer)
+        return await (await self._kernels.wait_until_idle(await self._get_id())).execute(code, observer)
 
     async def variables(self, chat: str, names: tuple[str, ...]) -> KernelVariablesResult:  # noqa: ARG002
         """Wait until the kernel is idle, and describe the variables with these names; without names, all of the
         user."""
-        id = await self._find_id()
+        id = await self._get_id()
         kernel = await self._kernels.wait_until_idle(id)
         return await kernel.variables(names, self._kernels.find_language(id))
 
     async def inspect(self, name: str) -> Inspection:
         """Wait until the kernel is idle, and return what it knows about a name."""
-        id = await self._find_id()
+        id = await self._get_id()
         kernel = await self._kernels.wait_until_idle(id)
         return await kernel.inspect(name, self._kernels.find_language(id))
 
     async def state(self) -> KernelState:
         """Return what the kernel is doing. It does not wait."""
-        return self._kernels.state(await self._find_id())
+        return self._kernels.state(await self._get_id())
 
     async def history(self) -> KernelHistory | KernelCount | None:
         """Return what ran since the process of the kernel started; None when it is unknown now."""
-        return await self._kernels.history(await self._find_id())
+        return await self._kernels.history(await self._get_id())
 
     async def interrupt(self) -> None:
         """Interrupt what runs in the kernel. Raises: ToolError when the kernel is gone."""
-        await self._kernels.interrupt(await self._find_id())
+        await self._kernels.interrupt(await self._get_id())
 
     async def restart(self) -> None:
         """Restart the kernel, and wait until it answers. Raises: ToolError when it does not start again."""
-        await self._kernels.restart(await self._find_id())
+        await self._kernels.restart(await self._get_id())
 
-    async def _find_id(self) -> str:
+    async def _get_id(self) -> str:
         """Return the id of the kernel.
 
         Raises: ToolError when the kernel is gone; without an id, when no kernel runs, or several.

@@ -78,7 +78,7 @@ async def find_active_kernel(
     kernel: Kernel | None, kernels: Kernels | None, notebooks: NotebookList | None
 ) -> Kernel | None:
     """Return the kernel for a prompt that the user is still typing. It is the kernel of the active notebook, or
-    `kernel` if no notebook is active. After the prompt was sent, `find_prompt_kernel` chooses.
+    `kernel`, which may be None, if no notebook is active. After the prompt was sent, `find_prompt_kernel` chooses.
 
     Raises: ToolError when the active notebook has no kernel. Another kernel would surprise the user.
     """

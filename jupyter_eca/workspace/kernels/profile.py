@@ -264,8 +264,9 @@ def _summarize(values: list[Any], count: int) -> list[str]:
 
 
 def _describe_range(values: list[Any], frequencies: Counter[Any], is_number: bool) -> list[str]:
-    """Describe the range of numbers, dates and durations. If the least or the greatest value is suspiciously frequent,
-    it may stand for "no value". Then the range and the mean are those of the other values."""
+    """Describe the range of numbers, dates and durations; of numbers (`is_number`) also the mean. If the least or the
+    greatest value is suspiciously frequent, it may stand for "no value". Then the range and the mean are those of the
+    other values."""
     value, times = frequencies.most_common(1)[0]
     is_frequent = times >= len(values) * max(FREQUENT, FREQUENT_FACTOR / len(frequencies))
     frequent = f"{_as_text(value)} {_as_percent(times, len(values))}" if is_frequent else ""

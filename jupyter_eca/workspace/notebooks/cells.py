@@ -204,7 +204,8 @@ def _find_unchanged(cells: Sequence[NbformatCell], id: str, was: str) -> int:
 
 
 def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, with_ids: bool) -> NbformatCell:
-    """Make a new cell, without outputs. `cells` are the other cells of the notebook.
+    """Make a new cell, without outputs. `cells` are the other cells of the notebook. `with_ids` says whether the format
+    of the notebook has ids of cells.
 
     Raises: ToolError when its id is used already, or not valid.
     """
@@ -220,7 +221,8 @@ def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, w
 
 def _put_cell(cells: list[NbformatCell], index: int, cell: NotebookCell, was: str | None, *, with_ids: bool) -> None:
     """Replace the cell that has the same id by a whole cell. If there is no such cell, insert it at the index. `cells`
-    is changed. `was` is the expected source of the cell that is replaced; None for any.
+    is changed. `was` is the expected source of the cell that is replaced; None for any. See `_make_cell` for
+    `with_ids`.
 
     Raises: ToolError.
     """

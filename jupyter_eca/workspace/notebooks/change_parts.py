@@ -56,7 +56,7 @@ def divide_changes(changes: Sequence[CellChange]) -> tuple[ChangePart | MovePart
         seen.add(key)
         own: list[ChangePart | MovePart] = []
         if kinds[id] <= {"edit", "move"}:
-            own += [MovePart(kind="move", cell_id=id)] if isinstance(change, MoveCell) else _find_parts(edits[id])
+            own += [MovePart(kind="move", cell_id=id)] if isinstance(change, MoveCell) else _compute_parts(edits[id])
         parts += own
         fixed |= set() if own else {key}
     return tuple(parts) if len(parts) + len(fixed) > 1 else ()
@@ -72,7 +72,7 @@ def _join_edits(changes: Iterable[CellChange]) -> dict[str, EditCell]:
     return joined
 
 
-def _find_parts(edit: EditCell) -> tuple[ChangePart, ...]:
+def _compute_parts(edit: EditCell) -> tuple[ChangePart, ...]:
     """Return the parts of an edit. A part replaces adjacent whole lines. There are no parts when there are too many
     lines to compare."""
     was, source = edit.was, edit.source

@@ -114,7 +114,8 @@ def _join(names: list[str]) -> str | None:
 
 
 def find_loaded_in_file(text: str) -> str | None:
-    """Return what the cells and outputs of a notebook load when it is shown, in words. `text` is the file.
+    """Return what the cells and outputs of a notebook load when it is shown, in words; None when they load nothing, or
+    when Jupyter cannot open the notebook. `text` is the content of its file.
 
     All texts in the file are searched, because Jupyter also reads older formats, in which they have other names.
     """

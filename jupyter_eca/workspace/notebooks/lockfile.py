@@ -166,9 +166,9 @@ class LockFiles:
         if lock.notebook.endswith(".ipynb"):
             with suppress(ToolError):
                 lock_file = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
-                others = tuple(path for path in _find_lock_files(files, lock_file.parent) if path != lock_file)
+                others = tuple(path for path in _list_lock_files(files, lock_file.parent) if path != lock_file)
                 return cls(files, lock_file, others, not lock_file.exists())
-        lock_files = _find_lock_files(files, files.resolve(str(folder)))
+        lock_files = _list_lock_files(files, files.resolve(str(folder)))
         lock_file = lock_files[0] if len(lock_files) == 1 else files.resolve(str(folder / NAMELESS))
         return cls(files, lock_file, tuple(path for path in lock_files if path != lock_file), not lock_files)
 
@@ -229,7 +229,7 @@ class LockFiles:
             ) from error
 
 
-def _find_lock_files(files: Files, folder: Path) -> list[Path]:
+def _list_lock_files(files: Files, folder: Path) -> list[Path]:
     """List the lock files of a folder, without symbolic links that lead out of the workspace."""
     lock_files: list[Path] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):

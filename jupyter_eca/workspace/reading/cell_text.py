@@ -114,7 +114,8 @@ def join_lines(value: Any, between: str = "") -> str:
 
 
 def _render_cell(number: int, cell: NotebookCell, document: NotebookDocument, output: int, *, with_source: bool) -> str:
-    """Render a cell. `output` is how many characters of its outputs are shown."""
+    """Render a cell. `output` is how many characters of its outputs are shown, 0 for none. `with_source` says whether
+    its source is shown."""
     active = ", active" if cell.id == document.active_cell_id else ""
     heading = f" [{cell.id}]: {describe_kind_and_state(cell, document)}{active}"
     source = cell.source if with_source else None

@@ -27,7 +27,8 @@ def draw_tree(names: Iterable[str], sizes: Mapping[str, int] | None = None) -> s
 
 
 def _draw_line(path: tuple[str, ...], is_file: bool, is_cut: bool, sizes: Mapping[str, int]) -> str:
-    """Return the line of a file or a folder. `is_cut` means that not all entries of the folder are shown."""
+    """Return the line of a file (`is_file`) or a folder. `is_cut` means that not all entries of the folder are shown.
+    `sizes` has the sizes of files in bytes, by their paths."""
     indent = "  " * (len(path) - 1)
     if not is_file:
         return f"{indent}{path[-1]}/{' ...' if is_cut else ''}"

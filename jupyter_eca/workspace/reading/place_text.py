@@ -267,10 +267,10 @@ def _describe_cursor(place: Place) -> str:
 
 def _name_cell(document: NotebookDocument, cell: NotebookCell, max_id: int = 100) -> str:
     """Return "cell 26 [c25]", or "cell 26" if the id has more than `max_id` characters."""
-    return f"cell {_find_number(document, cell)}{f' [{cell.id}]' if len(cell.id) <= max_id else ''}"
+    return f"cell {_get_number(document, cell)}{f' [{cell.id}]' if len(cell.id) <= max_id else ''}"
 
 
-def _find_number(document: NotebookDocument, cell: NotebookCell) -> int:
+def _get_number(document: NotebookDocument, cell: NotebookCell) -> int:
     """Return the number of a cell, counted from 1."""
     return next(number for number, other in enumerate(document.cells, 1) if other.id == cell.id)
 
@@ -293,7 +293,8 @@ def _render_subject(
     document: NotebookDocument, cell: NotebookCell, place: Place, *, without_error: bool = False
 ) -> tuple[str, tuple[NotebookCell, ...]]:
     """Return the text of the cell with its output, of the cells that its error passed through, and of the cells that
-    define the functions and classes which it uses. Also return the cells whose whole sources are in this text."""
+    define the functions and classes which it uses. Also return the cells whose whole sources are in this text. If
+    `without_error` is True, the error in the output is left out, because the caller shows it in another place."""
     shown = [_render_heading(document, cell)]
     complete: list[NotebookCell] = []
     line = place.position.start.line + 1 if place.position and not place.asks else 1
@@ -302,7 +303,7 @@ def _render_subject(
     if source == cell.source:
         complete.append(cell)
     if output := _render_output(cell, without_error=without_error):
-        shown.append(f"--- output of cell {_find_number(document, cell)} ---\n{output}")
+        shown.append(f"--- output of cell {_get_number(document, cell)} ---\n{output}")
     passed_ids: set[str] = set()
     if error := find_last_error(cell):
         passed, gone = find_passed_cells(document, cell, shorten_traceback(error.get("traceback")))
@@ -349,11 +350,12 @@ def _render_heading(document: NotebookDocument, cell: NotebookCell, remark: str 
     added at its end."""
     failed = ", failed" if find_last_error(cell) and cell.state not in {CellState.QUEUED, CellState.RUNNING} else ""
     state = f"{describe_kind_and_state(cell, document)}{failed}{remark}"
-    return f"{_BODY}{_find_number(document, cell)} [{cell.id}]: {state} ---"
+    return f"{_BODY}{_get_number(document, cell)} [{cell.id}]: {state} ---"
 
 
 def _render_output(cell: NotebookCell, *, without_error: bool) -> str:
-    """Return the end of the output, in which frames of libraries are one line each."""
+    """Return the end of the output, in which frames of libraries are one line each. See `_render_subject` for
+    `without_error`."""
     outputs = shorten_errors(
         output for output in cell.outputs if not (without_error and output.get("output_type") == "error")
     )

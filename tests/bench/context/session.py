@@ -426,7 +426,7 @@ async def open_session(folder: Path, model: PlayedModel, window: int, **more: An
         running = tasks.create_task(host.run())
         await host.ready.wait()
         # The system prompt leaves out what is not found within a second, which on a busy machine is chance.
-        await host.services.interpreters.find_facts(sys.executable)
+        await host.services.interpreters.ask_facts(sys.executable)
         page = UserPage(host, NotebookFiles(files, kernels), model)
         await page.join(tasks)
         try:

@@ -242,7 +242,7 @@ class AhpSession:
     async def _publish_next_model(self) -> None:
         """Show the model that the next turns will run with. If the chosen model does not exist, it is another one."""
         with suppress(EcaError):
-            model = await self._host.turns.find_model(self.chat)
+            model = await self._host.turns.get_model(self.chat)
             shown = get_object(self.state["summary"], "model").get("id") if self._front.hub.has(self.uri) else model
             if model and shown != model and not self.turn:
                 self.dispatch(actions.ModelChanged(session=self.uri, model=ModelSelection(id=model)))

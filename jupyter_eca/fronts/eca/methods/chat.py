@@ -136,12 +136,12 @@ def approve(session: EcaSession, params: chat.ChatToolCallApproveParams) -> None
         _warn(session, "Your approval came too late: the call was rejected or stopped before it. It did not run.")
 
 
-async def find_remaining_change(
+async def compute_remaining_change(
     session: EcaSession, params: chat.ChatRemainingChangeParams
 ) -> chat.ChatRemainingChangeResult:
     """Return what a waiting call changes if the user leaves out these parts of its change."""
     id = session.find_chat(params.chat_id)
-    details = session.host.turns.find_remaining_change(id, params.tool_call_id, params.left_out)
+    details = session.host.turns.compute_remaining_change(id, params.tool_call_id, params.left_out)
     return chat.ChatRemainingChangeResult(details=details)
 
 
@@ -298,7 +298,7 @@ HANDLERS: Final = {
     "chat/promptSteer": steer,
     "chat/promptSteerRemove": remove_steering_message,
     "chat/toolCallApprove": approve,
-    "chat/remainingChange": find_remaining_change,
+    "chat/remainingChange": compute_remaining_change,
     "chat/toolCallReject": reject,
     "chat/toolCallBackground": move_to_background,
     "chat/toolOutput": read_output,
