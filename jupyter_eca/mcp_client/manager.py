@@ -490,7 +490,8 @@ class McpManager:
         self._on_remove(name)
 
     def _report_change(self, server: McpServer) -> None:
-        """Report a change of a server, unless the server was removed."""
+        """Report a change of a server, unless the server was removed. If the server runs, what it offers is stored for
+        the next start."""
         if self._servers.get(server.name) is server:
             if server.status is ServerStatus.RUNNING and self._tasks is not None:
                 self._track(self._tasks.create_task(server.keep_lists(), name=f"mcp lists of {server.name}"))
@@ -555,7 +556,8 @@ def _list_fields(params: McpUpdateServerParams) -> dict[str, Any]:
 
 
 def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the written fields of a server as values of `McpServerConfig`."""
+    """Return the fields of a server that a client has sent, as values of `McpServerConfig` by the names of its fields
+    in Python."""
     new = McpServerConfig.model_validate(fields)
     return {name: getattr(new, name) for name in new.model_fields_set}
 

@@ -89,7 +89,8 @@ OPEN_NOTEBOOK: Final = (
     "`jupyter`: eca_notebook_change, eca_notebook_read and eca_notebook_run_cells."
 )
 
-# The kinds of calls in the Agent Client Protocol that change no file by themselves, and those that do.
+# The kinds of calls in the Agent Client Protocol whose paths are not files that the call changes, and those whose paths
+# are. A command (`execute`) may change files too, but its paths do not say which.
 _HARMLESS: Final = frozenset({"read", "search", "execute", "fetch", "think"})
 _CHANGING: Final = frozenset({"edit", "delete", "move"})
 

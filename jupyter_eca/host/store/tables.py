@@ -165,11 +165,11 @@ class Tables:
     ) -> WriteResult:
         """Store events, and return them with their sequence numbers.
 
-        `selections` are the settings of the next turns of chats, by chat, and `costs` are those of requests. `files`
-        are the names of the files whose rows are among them, see `is_file_stored`. The first
-        `late` events were shown before without a number, because they could not be stored then. A client that comes
-        back with an older number cannot know which of them it has seen. So the chat is marked as cut (`cut_from` to
-        `cut_to`), and the client is shown the whole chat.
+        `selections` are the settings of the next turns of chats, by chat, and `costs` are those of requests. If some of
+        the events and costs come from files of unsaved events, `files` are the names of these files, see
+        `is_file_stored`. The first `late` events were shown before without a number, because they could not be stored
+        then. A client that comes back with an older number cannot know which of these events it has seen. So the chat
+        is marked as cut (`cut_from` to `cut_to`), and the client is shown the whole chat.
         """
         stored: list[Event] = []
         refused: list[RefusedWrite] = []
@@ -215,7 +215,8 @@ class Tables:
 
     def is_file_stored(self, name: str) -> bool:
         """Return whether the rows of a file of unsaved events (`unsaved_file`) were stored, by this or another process.
-        This row stays: the file is deleted after the transaction, and a process can be killed in between."""
+        A row of `counters` says so. `write` adds it in the transaction that stores the events, because the file is
+        deleted only after the transaction, and a process can be killed in between."""
         query = "SELECT count(*) FROM counters WHERE name = ?"
         (count,) = self._db.execute(query, (f"{_STORED_FILE}{name}",)).fetchone()
         return count > 0
@@ -311,11 +312,11 @@ class Tables:
         return self.read_events(chat, first - 1, before), earlier
 
     def _find_first_of_turn(self, chat: str, turn: str, seq: int) -> int:
-        """Return the first event of the turn of the event `seq`.
+        """Return the sequence number of the first event of a turn. `seq` is that of any event of the turn.
 
-        No index has the turns of all events. The first prompt of the turn is found by an index. What the turn has
-        before this prompt, or before `seq` if it has no prompt, is found from there backwards: it ends at an event of
-        another turn.
+        No index has the turns of all events. But an index has the prompts. So the search begins at the first prompt of
+        the turn, or at `seq` if it has no prompt, and goes backwards to the newest event of another turn. The first
+        event of the turn is the next one after that.
         """
         (start,) = self._db.execute(
             f"SELECT coalesce(min(seq), ?) FROM events WHERE chat = ? AND turn = ? AND {_IS_PROMPT}",  # noqa: S608
@@ -649,14 +650,14 @@ class Tables:
                 moved_values = (self._workspace, old, len(old) + 1, f"{old}{separator}")
                 move, new_values = "? || substr({}, ?)".format, (new, len(old) + 1)
                 if table == "notebook_ids":
-                    # The id of a notebook that replaces another one counts.
+                    # If the moved notebook replaces another one at the new path, the id of the moved one counts.
                     self._db.execute(
                         f"DELETE FROM notebook_ids WHERE workspace = ? AND notebook IN"  # noqa: S608  # names of ours
                         f" (SELECT {move(column)} FROM notebook_ids WHERE {moved})",
                         (self._workspace, *new_values, *moved_values),
                     )
                 elif keys := _UNIQUE_KEYS.get(table):
-                    # In all other tables the earlier row stays where it is.
+                    # If the new path has a row with the same keys already, the row of the old path is not moved.
                     is_same = " AND ".join(f"taken.{key} = {table}.{key}" for key in keys)
                     is_same = f"{is_same} AND taken.{column} = {move(f'{table}.{column}')}"
                     moved = f"{moved} AND NOT EXISTS (SELECT 1 FROM {table} AS taken WHERE {is_same})"  # noqa: S608  # ours

@@ -457,7 +457,8 @@ class EffectRunner:
 
         A call whose preview has a problem fails without a question. But a call that comes after a call that changes
         something may work once that change is made. So it does not fail beforehand, and if the details of the earlier
-        changes are known, it is previewed again on top of them. So is a call that shows the sources of cells.
+        changes are known, it is previewed again on top of them. A call that shows the sources of cells is previewed
+        again, too.
         """
         calls = chat.state.calls
         call_adjustments = [adjustments.get(call.id, NO_ADJUSTMENT) for call in calls]

@@ -216,13 +216,13 @@ class LockedAnswers:
         verdicts = {
             id: await self._decide_call(chat, call, skip_question=skip_question) for id, call in replay.calls.items()
         }
-        tools = {call.tool: self._find_spec(call) for call in replay.calls.values()}
+        tools = {call.tool: self._get_spec(call) for call in replay.calls.values()}
         setup = chat.state.setup
         model = replay.turn.answered_by or setup.model
         # Neither the limit of steps nor the automatic summary applies (0): no model is called.
         return replace(setup, model=model, tools=tuple(tools.values()), max_steps=0, compact_at=0, verdicts=verdicts)
 
-    def _find_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
+    def _get_spec(self, call: RecordedResult | RecordedRejection) -> ToolSpec:
         """Return the tool of a recorded call, as it was recorded if there is no such tool here."""
         tool = self._services.toolbox.get(call.tool)
         return (

@@ -60,17 +60,17 @@ class _JobOutput:
 
     def add(self, stream: Stream, text: str) -> None:
         """Add text of a stream. Its last line is kept apart until it is complete."""
-        *complete, rest = (self._unfinished.get(stream, "") + text).split("\n")
-        while len(rest) > _MAX_LINE:
-            complete.append(rest[:_MAX_LINE])
-            rest = rest[_MAX_LINE:]
+        *complete, last = (self._unfinished.get(stream, "") + text).split("\n")
+        while len(last) > _MAX_LINE:
+            complete.append(last[:_MAX_LINE])
+            last = last[_MAX_LINE:]
         self._lines.extend(JobLine(text=render_line(line), stream=stream) for line in complete[-MAX_LINES:])
-        self._unfinished[stream] = rest
+        self._unfinished[stream] = last
 
-    def lines(self) -> tuple[JobLine, ...]:
+    def list_lines(self) -> tuple[JobLine, ...]:
         """Return the newest lines, with the incomplete lines at the end."""
         unfinished = (
-            JobLine(text=render_line(rest), stream=stream) for stream, rest in self._unfinished.items() if rest
+            JobLine(text=render_line(line), stream=stream) for stream, line in self._unfinished.items() if line
         )
         return (*self._lines, *unfinished)[-MAX_LINES:]
 
@@ -144,7 +144,7 @@ class BackgroundJobs:
                 command, folder, self._get_environment(), separate_errors=True, chat=chat, sandbox=sandbox
             )
             spec, output = NewJob(chat, label, command, call), _JobOutput()
-            entry = _JobEntry(_make_job(spec), spec, output.lines, process.kill)
+            entry = _JobEntry(_make_job(spec), spec, output.list_lines, process.kill)
             return self._track(entry, self._watch_process(entry, process, output, sandbox))
 
     def adopt(
@@ -279,7 +279,7 @@ class BackgroundJobs:
                 changes = await run_read(sandbox.describe_changes)
         finally:
             code = process.code
-            printed = [line.text for line in output.lines() if line.text.strip()]
+            printed = [line.text for line in output.list_lines() if line.text.strip()]
             note = " ".join(part for part in (f"exit code {code}.", *printed[-1:]) if part) if code else ""
             note = " ".join(filter(None, (note, changes)))
             self._end(entry, JobStatus.COMPLETED if code == 0 else JobStatus.FAILED, note, code)
@@ -330,6 +330,6 @@ async def _read_stream(stream: asyncio.StreamReader, name: Stream, output: _JobO
 
 def format_elapsed(seconds: float) -> str:
     """Format a duration for a reader: 12s, 1m 20s, 2h 5m."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, whole_seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {whole_seconds}s" if minutes else f"{whole_seconds}s"

@@ -177,8 +177,8 @@ class SandboxRun:
         is_complete = self.protected.is_complete and now.is_complete
         lost = now.list_lost(self.protected, self.hidden) if is_complete else []
         _LOST.update(lost)
-        changed = now.list_new(self.protected)
-        notes = [_MADE.format(_list_names(changed))] * bool(changed) + [_MOVED.format(_list_names(lost))] * bool(lost)
+        made = now.list_new(self.protected)
+        notes = [_MADE.format(_list_names(made))] * bool(made) + [_MOVED.format(_list_names(lost))] * bool(lost)
         return "\n".join(notes)
 
 

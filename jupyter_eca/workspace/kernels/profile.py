@@ -183,7 +183,8 @@ def _take_column(table: Any, place: int) -> tuple[str, Any]:
 
 
 def _read_series(name: str, series: Any, places: list[int] | None) -> _Column:
-    """Read the values at these places of a column of pandas, polars or pyarrow; None for all values."""
+    """Read the values at these places of a column of pandas, polars or pyarrow. If `places` is None, read all values.
+    `name` is the name of the column, and `series` the column itself."""
     if hasattr(series, "iloc"):
         seen = series if places is None else series.iloc[places]
         values = seen.dropna().tolist()
