@@ -247,12 +247,12 @@ def _find_in_urls(text: str) -> list[tuple[int, int]]:
 def _hide(text: str, spans: list[tuple[int, int]]) -> str:
     """Return the text with `HIDDEN` at these positions. They may overlap."""
     parts: list[str] = []
-    at = 0
+    position = 0
     for start, end in sorted(spans):
-        if start >= at:
-            parts += (text[at:start], HIDDEN)
-        at = max(at, end)
-    return "".join((*parts, text[at:]))
+        if start >= position:
+            parts += (text[position:start], HIDDEN)
+        position = max(position, end)
+    return "".join((*parts, text[position:]))
 
 
 class RedactingFilter(logging.Filter):

@@ -82,7 +82,7 @@ def locate_problem(problem: AgentProblem, sources: Iterable[str]) -> str:
             continue
         # In JSON, the search begins at the name of the agent.
         heading = f'"{problem.agent}"'
-        start = 0 if is_markdown else next((at for at, line in enumerate(lines) if heading in line), len(lines))
+        start = 0 if is_markdown else next((index for index, line in enumerate(lines) if heading in line), len(lines))
         for number, line in enumerate(lines[start:], start + 1):
             if problem.word in line:
                 return f"{path}:{number}: "

@@ -157,8 +157,8 @@ def replace_rule(sources: ConfigSources, old: wire.RuleText, new: wire.RuleText)
             raise LocalError(_NO_ROOM.format(file=files.get_display_name(file), rule=new.rule))
         # The file with the new rule is written first. If it cannot be written, nothing has changed.
         for changed in reversed(remaining):
-            rest = remaining[changed]
-            values = {old_place: None if rest is None else _to_json(rest)}
+            remaining_rule = remaining[changed]
+            values = {old_place: None if remaining_rule is None else _to_json(remaining_rule)}
             files.change(changed, {**values, new_place: _to_json(merged)} if changed == file else values)
     return files.get_display_name(file)
 

@@ -96,14 +96,14 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
     intended = parse(text)
     _set_value(intended, path, value)
     # Go down as far as the objects on the path exist. The others become a part of the new value.
-    current, rest = _scan_object(text), list(path)
-    while len(rest) > 1 and (member := current.find_member(rest[0])) and text[member.value] == "{":
-        current, rest = _scan_object(text, member.value), rest[1:]
-    for key in reversed(rest[1:]):
+    current, path_left = _scan_object(text), list(path)
+    while len(path_left) > 1 and (member := current.find_member(path_left[0])) and text[member.value] == "{":
+        current, path_left = _scan_object(text, member.value), path_left[1:]
+    for key in reversed(path_left[1:]):
         value = {key: value}
-    member = current.find_member(rest[0])
+    member = current.find_member(path_left[0])
     if member is None:
-        return _check_result(_insert_member(text, current, rest[0], value), intended)
+        return _check_result(_insert_member(text, current, path_left[0], value), intended)
     return _check_result(
         text[: member.value] + _render_value(value, _get_indentation(text, member.start)) + text[member.end :], intended
     )
@@ -195,9 +195,9 @@ def _render_value(value: Any, indentation: str) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + indentation)
 
 
-def _get_indentation(text: str, at: int) -> str:
+def _get_indentation(text: str, position: int) -> str:
     """Return the indentation of the line at this position."""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
+    line = text[text.rfind("\n", 0, position) + 1 : position]
     return line[: len(line) - len(line.lstrip())]
 
 

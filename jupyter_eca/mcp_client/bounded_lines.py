@@ -48,11 +48,11 @@ class _LineDecoder(codecs.IncrementalDecoder):
     def decode(self, input: ReadableBuffer, final: bool = False) -> str:
         """Return the lines that are complete now. The rest of `input` is kept until its line is complete, or until the
         end of the stream (`final`)."""
-        complete, newline, rest = bytes(input).rpartition(b"\n")
+        complete, newline, beginning = bytes(input).rpartition(b"\n")
         text = ""
         if newline:
             text = self._flush(complete + newline)
-        self._add(rest)
+        self._add(beginning)
         return text + self._flush(b"") if final else text
 
     def _flush(self, data: bytes) -> str:

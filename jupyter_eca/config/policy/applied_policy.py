@@ -271,6 +271,6 @@ def _allows_parts(pattern: str, url: str) -> bool:
 
 def _split_url(url: str) -> tuple[str, str, str]:
     """Return the scheme, the host with its port, and the rest, which begins with a slash."""
-    scheme, _, rest = url.partition("://")
-    host, _, path = rest.partition("/")
+    scheme, _, after_scheme = url.partition("://")
+    host, _, path = after_scheme.partition("/")
     return scheme, host, f"/{path}"

@@ -255,8 +255,8 @@ def _get(settings: Mapping[str, Any], key: tuple[str, ...]) -> Any:
 
 def _put(settings: Json, key: tuple[str, ...], value: Any) -> Json:
     """Return the settings with one value set. The argument is not changed."""
-    head, *rest = key
-    return {**settings, head: _put(_as_object(settings.get(head)), tuple(rest), value) if rest else value}
+    head, *inner_keys = key
+    return {**settings, head: _put(_as_object(settings.get(head)), tuple(inner_keys), value) if inner_keys else value}
 
 
 def _as_object(value: Any) -> Json:

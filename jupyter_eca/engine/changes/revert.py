@@ -213,9 +213,9 @@ def find_unmoved(ids: Sequence[str], order: Sequence[str], unreliable: Collectio
     runs: list[tuple[str, ...]] = []
     for id in ids:
         if id in rank and id not in unreliable:
-            at = bisect_left(ends, rank[id])
-            run = (*(runs[at - 1] if at else ()), id)
-            ends[at : at + 1], runs[at : at + 1] = [rank[id]], [run]
+            run_index = bisect_left(ends, rank[id])
+            run = (*(runs[run_index - 1] if run_index else ()), id)
+            ends[run_index : run_index + 1], runs[run_index : run_index + 1] = [rank[id]], [run]
     return set(runs[-1]) if runs else set()
 
 

@@ -362,7 +362,8 @@ def replay_deltas(reply: RecordedReply, ids: Sequence[str]) -> Iterator[tuple[in
     for part in reply.parts:
         match part:
             case RecordedText(text=text):
-                yield from ((0, TextDelta(text[at : at + _PIECE_CHARS])) for at in range(0, len(text), _PIECE_CHARS))
+                starts = range(0, len(text), _PIECE_CHARS)
+                yield from ((0, TextDelta(text[start : start + _PIECE_CHARS])) for start in starts)
             case RecordedReasoning(text=text, took_ms=took):
                 yield 0, ReasoningDelta(text)
                 yield took, ReasoningEnd()

@@ -155,6 +155,6 @@ def _change_key(front: str, key: str, value: Any) -> str:
             while len(lines) > 1 and (not lines[-1].strip() or lines[-1].startswith("#")):
                 lines.pop()
             end = start + len("\n".join(lines))
-            rest = front[end:]
-            return front[:start] + (line.removesuffix("\n") + rest if line else rest.partition("\n")[2])
+            following = front[end:]
+            return front[:start] + (line.removesuffix("\n") + following if line else following.partition("\n")[2])
     return f"{front}{'' if front.endswith(chr(10)) or not front else chr(10)}{line}"

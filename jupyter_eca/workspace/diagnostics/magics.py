@@ -83,15 +83,15 @@ def parse_cell(source: str) -> ParsedCell:
     if len(source) > MAX_SOURCE:
         return ParsedCell(ast.Module([], []), opaque=True)
     lines = source.split("\n")
-    first = next((at for at, line in enumerate(lines) if line.strip()), 0)  # the first line that is not empty
+    first = next((index for index, line in enumerate(lines) if line.strip()), 0)  # the first line that is not empty
     opaque = bool(_OPAQUE.search(source))
     if match := _CELL.match(lines[first]):
-        name, rest = match[1], match[2]
-        binds = {word for groups in _BINDS.findall(rest) for word in groups if word}
+        name, arguments = match[1], match[2]
+        binds = {word for groups in _BINDS.findall(arguments) for word in groups if word}
         if name not in _PYTHON_MAGICS:
             # An unknown cell magic may bind any name.
             return ParsedCell(ast.Module([], []), None, frozenset(binds), opaque=name not in _FOREIGN_MAGICS)
-        if name == "capture" and (into := _CAPTURE.search(rest)):
+        if name == "capture" and (into := _CAPTURE.search(arguments)):
             binds.add(into[1])
         lines[first] = ""
         tree, flaw = _parse_without_magics(lines)
@@ -118,8 +118,8 @@ def _parse_without_magics(lines: list[str]) -> tuple[ast.Module | None, Flaw | N
             return parsed, None
         if not _mask(lines, parsed.line):
             return None, parsed
-    for at in range(len(lines)):
-        _mask(lines, at, try_previous=False)
+    for index in range(len(lines)):
+        _mask(lines, index, try_previous=False)
     parsed = _compile("\n".join(lines))
     return (parsed, None) if isinstance(parsed, ast.Module) else (None, parsed)
 

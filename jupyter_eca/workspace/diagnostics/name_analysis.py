@@ -217,8 +217,8 @@ def _list_bound_names(node: _Function) -> tuple[set[str], set[str]]:
     """Return the local names of a function, and the names that it binds in the cell because of a `global` statement."""
     arguments = node.args
     variadic = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *variadic)
-    local = _list_type_parameters(node) | {argument.arg for argument in every}
+    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *variadic)
+    local = _list_type_parameters(node) | {argument.arg for argument in parameters}
     outer: set[str] = set()
     # The nodes that are still to be looked at. Inner functions and classes are skipped: their names are not local here.
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]

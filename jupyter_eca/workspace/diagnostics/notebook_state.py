@@ -178,21 +178,23 @@ def _check_reads(path: str, cells: Sequence[AnalyzedCell], kernel_names: frozens
     for analyzed in cells:
         for name in analyzed.names.binds:
             definers.setdefault(name, []).append(analyzed)
-    unseen = False  # True below a cell that could not be analyzed: names may come from it
+    is_unclear = False  # whether a cell above could not be analyzed, which may define any name
     for analyzed in cells:
-        unseen = unseen or analyzed.is_opaque
+        is_unclear = is_unclear or analyzed.is_opaque
         for name, spot in analyzed.names.reads.items():
             candidates = definers.get(name, [])
             above = [candidate for candidate in candidates if candidate.number < analyzed.number]
             below = [candidate for candidate in candidates if candidate.number > analyzed.number]
             if above:
                 yield from _check_stale_read(path, analyzed, name, spot, above[-1])
-            elif not unseen and below:
+            elif not is_unclear and below:
                 message = f"`{name}` is defined only below, in {_describe_cells(below)}: a run from the top fails here"
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-below", spot)
-        later = {} if unseen else analyzed.names.reads_later
+        later = {} if is_unclear else analyzed.names.reads_later
         for name, spot in {**later, **analyzed.names.reads}.items():
-            if name not in definers and (name in kernel_names or (not unseen and _has_run_with_name(analyzed, name))):
+            if name not in definers and (
+                name in kernel_names or (not is_unclear and _has_run_with_name(analyzed, name))
+            ):
                 message = f"`{name}` is defined in no cell (any more): it is in the kernel only, and a restart loses it"
                 yield _make_diagnostic(path, analyzed.cell, Severity.WARNING, message, "defined-nowhere", spot)
 
@@ -226,8 +228,8 @@ def _check_lost_names(
         return
     names = sorted(kernel_names - {name for analyzed in cells for name in analyzed.names.binds})
     if names:
-        rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{rest}"
+        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        message = f"A restart would lose what no cell defines: {', '.join(names[:MAX_NAMES])}{more}"
         yield make_diagnostic(make_uri(path), 0, 0, Severity.WARNING, message, SOURCE, "lost-by-restart")
 
 

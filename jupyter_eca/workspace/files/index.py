@@ -183,9 +183,9 @@ async def _wait_briefly(event: asyncio.Event) -> None:
 def _prepare_root(folder: Path, names: list[str]) -> _Root:
     """Prepare the names of a root for searches. The recently changed files come first, then short names before long
     ones."""
-    recent, rest = names[:RECENT], sort_in_pieces(names[RECENT:], key=lambda name: (len(name), name))
+    recent, others = names[:RECENT], sort_in_pieces(names[RECENT:], key=lambda name: (len(name), name))
     directories = sort_in_pieces(list(_list_parents(names)), key=lambda name: (len(name), name))
-    return _Root(folder, names, NameIndex((*recent, *rest)), NameIndex(directories))
+    return _Root(folder, names, NameIndex((*recent, *others)), NameIndex(directories))
 
 
 def _list_parents(names: Iterable[str]) -> set[str]:

@@ -132,7 +132,7 @@ def _sort_newest_first(folder: Path, names: Iterable[str]) -> list[str]:
 def sort_in_pieces(items: list[T], key: Callable[[T], Any]) -> list[T]:
     """Return the items sorted, as `sorted` does. It takes longer, but does not block other threads: `sorted` holds the
     interpreter lock until all is sorted, which is a fifth of a second for 200,000 names."""
-    pieces = [sorted(items[at : at + _PIECE], key=key) for at in range(0, len(items), _PIECE)]
+    pieces = [sorted(items[start : start + _PIECE], key=key) for start in range(0, len(items), _PIECE)]
     return list(merge(*pieces, key=key))
 
 

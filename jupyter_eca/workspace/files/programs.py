@@ -77,14 +77,14 @@ async def _end(process: Process) -> None:
 
 async def read_records(process: Process, end: bytes) -> AsyncGenerator[bytes]:
     """Yield the records in the output of a program. Each record ends with the byte `end`, such as a line break."""
-    stream, rest = process.stdout, b""
+    stream, unfinished = process.stdout, b""
     while stream is not None and (chunk := await stream.read(_CHUNK)):
-        *complete, rest = (rest + chunk).split(end)
+        *complete, unfinished = (unfinished + chunk).split(end)
         for record in complete:
             yield record
-        rest = rest[:_MAX_RECORD]
-    if rest:
-        yield rest
+        unfinished = unfinished[:_MAX_RECORD]
+    if unfinished:
+        yield unfinished
 
 
 def build_git_command(*arguments: str) -> list[str]:

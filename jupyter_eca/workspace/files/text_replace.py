@@ -66,10 +66,10 @@ def _find_only(plain: str, sought: str) -> list[tuple[int, int]]:
     Raises: ToolError when `plain` contains it several times. Passages that overlap count as several, because each of
     them could be meant.
     """
-    at = plain.find(sought)
-    if at >= 0 and plain.find(sought, at + 1) >= 0:
+    start = plain.find(sought)
+    if start >= 0 and plain.find(sought, start + 1) >= 0:
         raise _make_ambiguous_error(max(2, plain.count(sought)), "exactly")
-    return [(at, at + len(sought))] if at >= 0 else []
+    return [(start, start + len(sought))] if start >= 0 else []
 
 
 def _make_ambiguous_error(count: int, comparison: str) -> ToolError:

@@ -45,8 +45,8 @@ def parse_variables(text: str) -> KernelVariablesResult:
         parsed = json.loads(text)
         # The R program returns variables without a description in `types`, as a column of names and one of types.
         types = parsed.pop("types", {"name": [], "type": []})
-        rest = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
-        return KernelVariablesResult.model_validate(parsed | {"variables": parsed["variables"] + rest})
+        others = [{"name": name, "type": type} for name, type in zip(types["name"], types["type"], strict=True)]
+        return KernelVariablesResult.model_validate(parsed | {"variables": parsed["variables"] + others})
     except (ValueError, KeyError, TypeError) as error:
         raise ToolError(f"This kernel's variables cannot be read: {text[:200]!r}.") from error
 

@@ -106,8 +106,8 @@ class OutputText:
         )
         self._parts.append(describe_bundle(data, f"[{name}]") + "\n")
         if len(self._pictures) > MAX_PICTURES:
-            at, text, _ = self._pictures.pop(0)
-            self._parts[at] = text
+            index, text, _ = self._pictures.pop(0)
+            self._parts[index] = text
 
     @property
     def pictures(self) -> tuple[KernelPicture, ...]:

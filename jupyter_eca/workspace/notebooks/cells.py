@@ -143,8 +143,8 @@ def apply_changes(
                 place = find_place([other.id for other in result], _check_index(index), after)
                 result.insert(place, _mark(_make_cell(result, cell, with_ids=with_ids), change))
             case EditCell(cell_id=id, was=was, source=source):
-                at = _find_unchanged(result, id, was)
-                result[at] = _mark(NbformatCell(id, {**result[at].node, "source": source}), change)
+                position = _find_unchanged(result, id, was)
+                result[position] = _mark(NbformatCell(id, {**result[position].node, "source": source}), change)
             case DeleteCell(cell_id=id, was=was):
                 del result[_find_unchanged(result, id, was)]
             case MoveCell(cell_id=id, index=index, after=after):
@@ -197,10 +197,10 @@ def _find_unchanged(cells: Sequence[NbformatCell], id: str, was: str) -> int:
 
     Raises: ToolError when it is not, or the cell is gone.
     """
-    at = find_index(cells, id)
-    if cells[at].source != was:
+    position = find_index(cells, id)
+    if cells[position].source != was:
         raise ToolError(f"The source of cell {id} is no longer what it was; nothing was changed.", READ_AGAIN)
-    return at
+    return position
 
 
 def _make_cell(cells: Sequence[NbformatCell], cell: NewCell | NotebookCell, *, with_ids: bool) -> NbformatCell:

@@ -152,10 +152,12 @@ class NotebookFiles:
         async with self._locks[real]:
             loaded = await self._load(real, path)
             new_cells = list(loaded.cells)
-            at = cells.find_index(new_cells, id)
-            new_cells[at] = NbformatCell(id, new_cells[at].node | {"outputs": outputs, "execution_count": count})
+            position = cells.find_index(new_cells, id)
+            new_cells[position] = NbformatCell(
+                id, new_cells[position].node | {"outputs": outputs, "execution_count": count}
+            )
             await self._write(real, path, loaded, new_cells)
-        self._ran_sources[real, id] = new_cells[at].source
+        self._ran_sources[real, id] = new_cells[position].source
 
     # -- the file
 

@@ -197,10 +197,12 @@ class LockFiles:
         """
         turns = list(self._read(self.path))
         places = [
-            at for at, recorded in enumerate(turns) if _is_same_turn(recorded, turn) or recorded.key == replaced_key
+            index
+            for index, recorded in enumerate(turns)
+            if _is_same_turn(recorded, turn) or recorded.key == replaced_key
         ]
         place = places[0] if places else len(turns)
-        after = [recorded for at, recorded in enumerate(turns) if at > place and at not in places]
+        after = [recorded for index, recorded in enumerate(turns) if index > place and index not in places]
         turns[place:] = [turn, *after]
         data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(recorded) for recorded in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"

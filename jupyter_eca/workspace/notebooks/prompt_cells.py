@@ -66,11 +66,11 @@ def is_prompt(cell: str, default_kind: DefaultCellKind) -> bool:
 
 def _is_papermill_parameters(cell: str) -> bool:
     """Return whether papermill inserted the cell: `# Parameters`, then only assignments."""
-    first, _, rest = cell.partition("\n")
+    first, _, following = cell.partition("\n")
     if first.strip() != "# Parameters":
         return False
     try:
-        statements = ast.parse(rest).body
+        statements = ast.parse(following).body
     except (SyntaxError, ValueError):
         return False
     return bool(statements) and all(isinstance(statement, ast.Assign | ast.AnnAssign) for statement in statements)

@@ -155,13 +155,13 @@ def _apply_change(
         ycells.insert(cells.find_index(after, change.cell_id), document.create_ycell(before[old_index].node))
         return
     # The index of the first cell that is not the same object as before.
-    at = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
+    index = next((n for n, cell in enumerate(after) if n >= len(before) or cell is not before[n]), len(after))
     if len(after) > len(before):
-        ycells.insert(at, document.create_ycell(after[at].node))
+        ycells.insert(index, document.create_ycell(after[index].node))
     elif len(after) < len(before):
-        del ycells[at]
-    elif at < len(after):
-        _replace_cell(document, at, before[at].node, after[at].node)
+        del ycells[index]
+    elif index < len(after):
+        _replace_cell(document, index, before[index].node, after[index].node)
 
 
 def _replace_cell(document: Any, index: int, old: dict[str, Any], new: dict[str, Any]) -> None:

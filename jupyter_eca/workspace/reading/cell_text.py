@@ -175,8 +175,8 @@ def name_pictures(
     cells = list(document.cells)
     for number, cell in reversed([pair for pair in enumerate(document.cells, 1) if pair[1].id in ids]):
         outputs = list(cell.outputs)
-        bundles = [(at, data) for at, output in enumerate(outputs) if find_picture(data := read_bundle(output))]
-        for count, (at, data) in reversed(list(enumerate(bundles, 1))):
+        bundles = [(index, data) for index, output in enumerate(outputs) if find_picture(data := read_bundle(output))]
+        for count, (index, data) in reversed(list(enumerate(bundles, 1))):
             name = f"picture {count} of cell {number}"
             has_room = most is None or len(found) < most
             picture = _draw_picture(data) if has_room else None
@@ -187,7 +187,7 @@ def name_pictures(
             # For a picture that cannot be drawn, the note says that only the user sees it (`describe_bundle`).
             note = f"[{name}]" if picture else describe_bundle({type: ""}) if has_room else left_out
             text = describe_bundle(data, note)
-            outputs[at] = {**outputs[at], "data": {"text/plain": text}}
+            outputs[index] = {**outputs[index], "data": {"text/plain": text}}
         cells[number - 1] = cell.model_copy(update={"outputs": tuple(outputs)})
     return document.model_copy(update={"cells": tuple(cells)}), tuple(found)
 

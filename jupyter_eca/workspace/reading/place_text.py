@@ -206,9 +206,9 @@ def _add_text(known: KnownPlace, match: re.Match[str]) -> KnownPlace:
     """Return what the model knows after one more text. `match` is a match of `_EARLIER_TEXT`."""
     if (full := match["full"]) is None:
         return replace(known, head=_AGE.sub("", match["head"])) if match["head"] else known
-    head, _, rest = full.partition("\n")
-    body = rest[rest.find(f"\n{_BODY}") + 1 :] if f"\n{_BODY}" in rest else ""
-    outlined = (*known.outlined, head) if rest.startswith((_HEADINGS, _MODULES)) else known.outlined
+    head, _, following = full.partition("\n")
+    body = following[following.find(f"\n{_BODY}") + 1 :] if f"\n{_BODY}" in following else ""
+    outlined = (*known.outlined, head) if following.startswith((_HEADINGS, _MODULES)) else known.outlined
     return KnownPlace(_AGE.sub("", head), body, outlined)
 
 
