@@ -186,8 +186,9 @@ def _resolve_agent(config: Config, name: str) -> Agent:
     """
     ancestry = _list_ancestry(config, name)
     kind = next((ancestor for ancestor, _ in ancestry if ancestor in _BUILT_IN), CODE)
-    # In ECA, `plan` has its own prompt, which the prompt for all agents does not replace.
-    general = "" if kind == PLAN else config.prompts.chat
+    # `plan` has its own prompt, and the user's prompt for all agents does not replace it: so it is in ECA (Editor Code
+    # Assistant), whose configuration ours follows.
+    default_prompt = "" if kind == PLAN else config.prompts.chat
     settings = [agent_config for _, agent_config in ancestry]
     policy = config.tool_call.approval
     for ancestor, agent_config in reversed(ancestry):
@@ -201,7 +202,7 @@ def _resolve_agent(config: Config, name: str) -> Agent:
         kind=kind,
         mode=next((setting.mode for setting in settings if setting.mode), AgentMode.PRIMARY),
         description=next((setting.description for setting in settings if setting.description), ""),
-        prompt=next((setting.prompt_text for setting in settings if setting.prompt_text), general),
+        prompt=next((setting.prompt_text for setting in settings if setting.prompt_text), default_prompt),
         default_model=next((setting.default_model for setting in settings if setting.default_model), None),
         variant=next((setting.variant for setting in settings if setting.variant), None),
         disabled_tools=tuple(dict.fromkeys(disabled)),

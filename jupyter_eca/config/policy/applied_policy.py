@@ -42,7 +42,7 @@ _FEATURES: Final = {
 }
 
 
-# A part of a path that goes up.
+# The part `..` of a path, which leads to the folder above.
 _UP: Final = r"""(?<![^/\\\s=:,'"])\.\.(?![^/\\\s'"])"""
 # Characters that begin another command in the line of a shell, or a redirection to or from a file. Also a part that
 # goes up.
@@ -83,7 +83,8 @@ class AppliedPolicy(Model):
     locked: dict[str, str] = Field(default_factory=dict[str, str])
     """The keys of the configuration that the user cannot change, each with the reason. Dots join the names of a key."""
     limited: dict[str, str] = Field(default_factory=dict[str, str])
-    """The keys of the configuration that the user cannot raise, each with the reason."""
+    """The keys of the configuration that the user can only make stricter, each with the reason: a lower limit, or a
+    stricter decision."""
 
     @property
     def contact(self) -> str:
@@ -187,7 +188,7 @@ class AppliedPolicy(Model):
         return self.find_feature_refusal(Feature.HOOKS) or self._find_name_refusal("hooks", programs, "this hook")
 
     def find_custom_tool_refusal(self, command: str) -> str:
-        """Return why a custom tool cannot be used; "" if it can."""
+        """Return why a custom tool cannot be used; "" if it can. `command` is what its shell runs."""
         return self.find_feature_refusal(Feature.CUSTOM_TOOLS) or self._find_name_refusal(
             "custom_tools", (command,), "this tool"
         )
@@ -200,8 +201,8 @@ class AppliedPolicy(Model):
         return None if lowest is None else (lowest, self.limited.get(f"budget.{key}", ""))
 
     def _find_name_refusal(self, kind: str, names: Sequence[str], what: str) -> str:
-        """Return why something cannot be used: one of its names is denied or not allowed. `kind` is a field of
-        `PatternLists`. `what` names the thing in the sentence for the user."""
+        """Return why something cannot be used, because one of its names is denied or not allowed; "" if it can. `kind`
+        is a field of `PatternLists`. `what` names the thing in the sentence for the user."""
         for document in self.documents:
             for name in names:
                 if _is_refused(document.allow, document.deny, kind, name):

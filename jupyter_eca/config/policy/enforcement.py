@@ -78,8 +78,8 @@ class _Enforcement:
         warns_user: bool,
         is_limit: bool = False,
     ) -> None:
-        """Set a value that the user cannot change or, with `is_limit`, not raise. `what` says what the policy does not
-        allow. With `warns_user`, the user gets a warning that an own setting is not used."""
+        """Set a value that the user cannot change or, with `is_limit`, can only make stricter. `what` says what the
+        policy does not allow. With `warns_user`, the user gets a warning that an own setting is not used."""
         reason = explain_refusal(document, what)
         if warns_user:
             self.warnings.append(_NOT_USED.format(reason=reason))
@@ -217,7 +217,7 @@ def _drop_refused(work: _Enforcement, policy: AppliedPolicy) -> None:
 
 
 def drop_allow_rules(settings: Json, built_in: Json) -> Json:
-    """Return the settings with no `allow` rules but the built-in ones."""
+    """Return the settings with no `allow` rules but those in `built_in`."""
     kept = _put(settings, ("toolCall", "approval", "allow"), built_in)
     for name, agent in _as_object(settings.get("agent")).items():
         if _get(_as_object(agent), ("toolCall", "approval", "allow")):

@@ -109,14 +109,15 @@ def _add_to_list(value: Any, earlier: Any) -> SplitValue:
     return [*earlier_list, *(item for item in cast("list[Any]", value) if item not in earlier_list)], NOTHING
 
 
-def _is_strict_decision(value: Any, earlier: Any) -> bool:
+def _is_as_strict(value: Any, earlier: Any) -> bool:
     """Return whether a decision is as strict as that of the earlier layers, or stricter."""
     decision = earlier if earlier in _DECISIONS else Decision.ASK
     return value in _DECISIONS and _DECISIONS.index(value) >= _DECISIONS.index(decision)
 
 
-def _is_smaller(value: Any, earlier: Any) -> bool:
-    """Return whether a limit is as low as that of the earlier layers, or lower. None means that there is no limit."""
+def _is_as_low(value: Any, earlier: Any) -> bool:
+    """Return whether a limit is as low as that of the earlier layers, or lower. `earlier` is None when these have no
+    limit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and (not isinstance(earlier, int | float) or value <= earlier)
 
@@ -184,15 +185,13 @@ _split_config: Final = _split_fields(
     {
         "toolCall": _split_fields(
             {
-                "approval": _split_fields(
-                    {**_STRICT_RULES, "ask": _apply_all, "byDefault": _apply_if(_is_strict_decision)}
-                ),
+                "approval": _split_fields({**_STRICT_RULES, "ask": _apply_all, "byDefault": _apply_if(_is_as_strict)}),
                 "outputTruncation": _apply_literal,
             }
         ),
         "agent": _split_agents,
         "disabledTools": _add_to_list,
-        "defaultAgent": _apply_if(lambda value, _: value in (PLAN, TUTOR)),
+        "defaultAgent": _apply_if(lambda value, _: value in (PLAN, TUTOR)),  # these agents only read
         "chat": _split_fields(
             {
                 "title": _apply_if(lambda value, _: value is False),
@@ -203,8 +202,8 @@ _split_config: Final = _split_fields(
         # `layers` ignores a value that is milder than that of the earlier layers.
         "review": _apply_if(lambda value, _: value in tuple(ReviewTime)),
         "notebook": _split_fields({"lock": _apply_literal, "variables": _split_variables}),
-        "budget": _split_fields({}, _apply_if(_is_smaller)),
-        "mcpSampling": _split_fields({"approval": _apply_if(_is_strict_decision)}),
+        "budget": _split_fields({}, _apply_if(_is_as_low)),
+        "mcpSampling": _split_fields({"approval": _apply_if(_is_as_strict)}),
         # These texts of a project are for the model, which also reads the project's AGENTS.md without trust.
         "rules": _apply_literal,
         "welcomeMessage": _apply_literal,
