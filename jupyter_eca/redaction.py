@@ -129,7 +129,8 @@ def register_named_secret(name: str, value: str, *, opaque: bool = False) -> Non
 
 
 def register_url_secrets(url: str) -> None:
-    """Register the secrets in an address: the user, the password, and the values of its query.
+    """Register the secrets in an address: the user, the password, the values of its query and fragment, and the random
+    parts of its path.
 
     User and password are also registered in the form in which they are sent in a header.
     """

@@ -222,7 +222,8 @@ class AgentSession:
             await self._process.kill()
 
     def _explain_failure(self, error: Exception) -> str:
-        """Return what the user is told when a request has failed, in one or two sentences."""
+        """Return what the user is told when a request has failed, in one or two sentences. Texts of the agent are cut,
+        because they may be as long as a traceback."""
         title = self.launch.title
         if self._failure:
             return f"{title} did not start: {self._failure}"
@@ -365,7 +366,7 @@ class AgentSession:
             self.mode = read_open_mode(changed)[0] or self.mode
         else:
             await self._request("session/set_mode", {"sessionId": self.id, "modeId": wanted}, self.launch.start_seconds)
-            # The answer does not repeat the mode. Some agents send an update, which says another one if they refuse.
+            # The answer does not repeat the mode. Some agents send an update, which names another mode if they refuse.
             self.mode = self._reader.mode if self._reader.mode not in {"", self.mode} else wanted
         if self.mode != wanted:
             raise AgentError(f"{self.launch.title} did not take the mode {wanted!r}: it works in {self.mode!r}.")
@@ -421,8 +422,9 @@ class AgentSession:
             self._events.put_nowait(PromptEnded(reason))
 
     async def cancel(self, handle: Callable[[AgentEvent], None]) -> None:
-        """Cancel the prompt under way: refuse what the agent waits for, and wait until it has ended its turn. If it
-        does not end it, its process is killed. `handle` is called with each event that still arrives."""
+        """Cancel the prompt under way: refuse what the agent waits for, and wait until the agent has ended its turn. If
+        it has not after some seconds (`Launch.cancel_seconds`), its process is killed. `handle` is called with each
+        event that still arrives."""
         for number in list(self._asked):
             self._answer_permission_request(number, CANCELLED)
         for question in self._questions:

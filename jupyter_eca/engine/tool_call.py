@@ -170,8 +170,8 @@ class ToolCall:
     error: bool = False
     """Whether the call has ended with an error."""
     outside: bool = False
-    """Whether an outside agent makes the call. It knows how its earlier calls have ended, and runs several at once, so
-    no call waits for another one."""
+    """Whether an outside agent makes the call. Such an agent knows how its earlier calls have ended, and runs several
+    at once, so no call waits for another one."""
 
     @property
     def has_ended(self) -> bool:

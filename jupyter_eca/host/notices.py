@@ -70,7 +70,7 @@ class Notices:
             models=models if not chosen or chosen in models else (chosen, *models),
             agents=agents,
             outside_agents=self._services.current.resolved.list_outside(),
-            behaviors=agents,
+            behaviors=agents,  # the fields with `behavior` are for older clients, which call an agent so
             select_model=chosen or None,
             select_agent=selected.name,
             select_behavior=selected.name,

@@ -137,7 +137,7 @@ class EcaClient:
         self._answer_questions = answer_questions
         self._tool_lender = tool_lender
         self._lent_version = 0
-        """The version of the functions that the server has."""
+        """The version of the functions that the server has; 0 if it has none yet."""
         self._peer = Peer(link, self._answer_request, self._handle_notification)
         self._link = link
         self._listeners: dict[str, Callable[[ContentReceived], None]] = {}

@@ -239,8 +239,8 @@ class Kernel(Protocol):
 class FolderKernels(Protocol):
     """Provides one kernel for each folder. A chat that has its own working directory uses the kernel of that folder."""
 
-    def find_in_folder(self, folder: Path) -> Kernel:
-        """Return the kernel whose working directory is this folder."""
+    def get_for_folder(self, folder: Path) -> Kernel:
+        """Return the kernel whose working directory is this folder. Its process starts with its first use."""
         ...
 
 
@@ -287,7 +287,7 @@ class RunningKernel:
 
 
 class Kernels(Protocol):
-    """Finds the kernel of a notebook."""
+    """Lists the running kernels, and finds the kernel of a notebook."""
 
     async def list(self) -> tuple[RunningKernel, ...]:
         """List the running kernels that can be found by a path. No kernel is started."""

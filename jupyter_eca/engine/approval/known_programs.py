@@ -8,8 +8,8 @@ line. This module must not parse anything: its neighbours `shell_parser` and `li
 
 The list of programs that only read is short and reviewed by hand. It has the harmless options of each program. Any
 other option may write (`sort -o`) or run a program (`git grep -O`), so a command with such an option does not count as
-one that only reads. Options are
-compared as whole words, because GNU programs accept abbreviations: `--outp=x` is `--output=x`.
+one that only reads. Options are compared as whole words, because GNU programs accept abbreviations: `--outp=x` is
+`--output=x`.
 
 To add a program, read its manual for options and operands that write, run or load something. When in doubt, leave it
 out: then approvals are remembered for its exact line.

@@ -70,12 +70,13 @@ class Verdict:
 
     @property
     def needs_approval_each_time(self) -> bool:
-        """Whether the call needs approval each time, whatever trust and earlier approvals say."""
+        """Whether the call needs approval each time: no earlier approval can allow it."""
         return asks_each_time(self.cause)
 
 
 def asks_each_time(cause: Cause | None) -> bool:
-    """Return whether a call with this cause needs approval each time, whatever trust and earlier approvals say."""
+    """Return whether a call with this cause needs approval each time: no earlier approval can allow it. Trust has been
+    considered already: where it allows a call, the cause is another one."""
     # These values of `Cause.kind` are explained there. `unseen` means that the call may run code which was changed
     # without approval and is not reviewed yet.
     return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen", "repository"}

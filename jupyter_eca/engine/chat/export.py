@@ -208,6 +208,7 @@ def _format_details(call: ToolCallContent) -> str:
             return _fold(add_fence(typed, "sh"), "Command")
         case FileChangeDetails(path=path, diff=diff, lines_added=added, lines_removed=removed):
             head = f"{_add_ticks(path)}, lines: +{added} -{removed}"
+            # `chr(10)` is a line end. Python 3.11 allows no backslash within the braces.
             return f"{head}\n\n{_fold(add_fence(diff.rstrip(chr(10)), 'diff'), 'Change')}"
         case RunCellsDetails(path=path) as cells:
             return f"{_add_ticks(path)}\n\n{_fold(add_fence(cells.as_text(), 'python'), 'Cells')}"

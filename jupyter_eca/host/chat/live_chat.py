@@ -228,7 +228,7 @@ class LiveChat:
     parent: str = ""
     """The id of the parent chat, if this is the chat of a subagent; "" for all other chats."""
     under_way: TurnUnderWay | None = None
-    """The turn under way."""
+    """The turn under way; None while there is none."""
     last_answer_choice: Choice = NO_CHOICE
     """The choice of the last turn in which a model answered."""
     rhythm: ChatRhythm = field(default_factory=ChatRhythm)

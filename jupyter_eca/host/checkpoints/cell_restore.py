@@ -43,6 +43,7 @@ _DECIDED: Final[TypeAdapter[dict[str, ChangeDecision]]] = TypeAdapter(dict[str, 
 # copy for each change would fill the disk. Sources are always stored.
 MAX_BYTES: Final = 10_000_000
 
+# Why the cells of a notebook are not restored, where a notebook can only be changed in an open page.
 NOBODY_HAS_IT_OPEN: Final = "Nobody is there who has it open."
 
 ChangesByCell = dict[str, tuple[RecordedChange, ...]]

@@ -43,7 +43,11 @@ _FILE_READER: Final = "read_file"
 
 @frozen
 class PromptMaterials:
-    """What was read for a prompt."""
+    """What was read for a prompt.
+
+    A *locked question* is what a stored answer in a lock file beside the notebook belongs to. The stored answer is used
+    only as long as the question is the same.
+    """
 
     pointed_at: tuple[Material, ...] = ()
     """The contexts that a client sent or that the message mentions, and the resources of MCP servers that have changed.

@@ -91,17 +91,17 @@ class ToolContexts:
         has one kernel for each notebook, which Jupyter starts in the folder of the notebook. There the working
         directory of the chat (`files.folder`) selects the kernel."""
         kernel = self._services.workspace.kernel
-        return kernel.find_in_folder(files.folder) if files.folder and isinstance(kernel, FolderKernels) else kernel
+        return kernel.get_for_folder(files.folder) if files.folder and isinstance(kernel, FolderKernels) else kernel
 
     def build(
         self, chat: str, kernel: Kernel | None, call: str = "", notebook: str | None = None, folder: str = ""
     ) -> ToolContext:
         """Build the context for the tools of a chat. See `get_files` for `folder`.
 
-        `kernel` is that of the cell that asked. Without one, the kernel of the workspace is used. `notebook` is the one
-        in which the user asked, None for that of the turn under way. A subagent works for its parent's turn: its
-        changes are kept with that turn, so that they can be undone with it, and its jobs and cells belong to the
-        parent's chat.
+        `call` is the id of the tool call that the context is for; "" for none. `kernel` is that of the cell that asked.
+        Without one, the kernel of the workspace is used. `notebook` is the one in which the user asked, None for that
+        of the turn under way. A subagent works for its parent's turn: its changes are kept with that turn, so that they
+        can be undone with it, and its jobs and cells belong to the parent's chat.
         """
         services, live = self._services, self._chats.get_live(chat)
         under_way = live.under_way if live else None

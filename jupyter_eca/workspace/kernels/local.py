@@ -66,8 +66,9 @@ class LocalKernel:
         """Return no kernels: the kernel belongs to no notebook, and so cannot be found by a path."""
         return ()
 
-    def find_in_folder(self, folder: Path) -> LocalKernel:
-        """Return the kernel of a working directory. It starts when it is needed, and ends together with this one."""
+    def get_for_folder(self, folder: Path) -> LocalKernel:
+        """Return the kernel of a working directory. Its process starts with its first use, and ends together with that
+        of this kernel."""
         if folder == self._folder:
             return self
         return self._others.setdefault(folder, LocalKernel(folder, self._get_environment))
