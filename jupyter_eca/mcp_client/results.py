@@ -52,11 +52,11 @@ def convert_tool_result(result: CallToolResult) -> ToolResult:
         details = JsonOutputsDetails(jsons=(structure,))
         texts = texts or [structure]
     text = "\n\n".join(texts) or "(It answered with nothing.)"
-    links = tuple(link for block in result.content if (link := _find_link(block)) is not None)
+    links = tuple(link for block in result.content if (link := _get_link(block)) is not None)
     return ToolResult(text, error=bool(result.is_error), details=details, images=tuple(images), links=links)
 
 
-def _find_link(block: object) -> UrlContent | None:
+def _get_link(block: object) -> UrlContent | None:
     """Return the link in a block, if it leads to a web page; else None. Other addresses have a meaning only for the
     server."""
     if isinstance(block, ResourceLink) and block.uri.startswith(("https://", "http://")):

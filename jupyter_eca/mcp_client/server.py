@@ -246,7 +246,7 @@ class McpServer:
         # If the server is stopping already, this session must not use the sign-in, and so end it: the next start needs
         # it.
         stopping = self.status is ServerStatus.STOPPING
-        sign_in = None if stopping else self.credentials.get_sign_in(self.name, self.settings)
+        sign_in = None if stopping else self.credentials.prepare_session(self.name, self.settings)
         start_seconds = self.timing.login if sign_in and sign_in.attempt else self.timing.timeout
         self._scope = scope = CancelScope(deadline=current_time() + start_seconds)
         if stopping:

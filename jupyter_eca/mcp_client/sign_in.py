@@ -48,7 +48,9 @@ class SignInPage:
     status: int
     """The HTTP status."""
     title: str
+    """The heading of the page: what happened, in a few words."""
     text: str
+    """The sentences below the heading, without HTML."""
 
     @property
     def html(self) -> str:
@@ -118,8 +120,8 @@ class SignInAttempt:
         self.say(MessageType.INFO, f"Sign in to the MCP server {self.name!r}: {url}")
 
     def expect(self, state: str) -> None:
-        """Register this attempt for the browser that brings this `state`. `send` calls it. Call it directly if the
-        caller itself sends the browser."""
+        """Register this attempt for the browser that brings this `state`, a random value (see `WaitingSignIns`). `send`
+        calls this method. Call it directly if the caller itself sends the browser."""
         self.sent = True
         self.landing.waiting_sign_ins.expect(state, self)
 

@@ -69,9 +69,10 @@ class SignIns:
                 find_url_refusal=self._find_url_refusal,
             )
 
-    def get_sign_in(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
-        """Return the sign-in for a new session; None when no user is about to sign in, and no tokens are stored that
-        can be used with these settings. A sign-in to another address, or one without tokens, is given up."""
+    def prepare_session(self, name: str, settings: McpServerConfig) -> ServerSignIn | None:
+        """Prepare the sign-in for a new session, and return it; None when no user is about to sign in, and no tokens
+        are stored that can be used with these settings. A sign-in to another address, or one without tokens, is given
+        up."""
         sign_in = self._sign_ins.get(name)
         if sign_in is not None and sign_in.url == settings.url and (sign_in.attempt or sign_in.grant):
             return sign_in

@@ -60,7 +60,8 @@ class NotebookRules:
         return self._policies.get(notebook, NO_RULES)
 
     async def list(self) -> Mapping[str, Sequence[RuleText]]:
-        """Return the rules of each notebook that has some. Raises: NotSaved."""
+        """Read the rules of each notebook that has some, and return them. `get` returns them from now on. Raises:
+        NotSaved."""
         stored = await self._store.do(lambda tables: tables.notebook_rules.list())
         rules = {notebook: _parse(text) for notebook, text in stored.items()}
         self._policies = {

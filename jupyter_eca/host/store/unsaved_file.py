@@ -1,8 +1,8 @@
 """Owns the files with what could not be stored when a process ended: `unsaved-20260131-235959-1a2b3c4d.json`. The next
-process that opens the store stores it, and deletes the file.
+process that opens the store reads such a file, stores the rows that are in it, and deletes the file.
 
-It locks the file meanwhile. If it is killed, the lock ends with it, and another process takes the file. If it had
-stored the rows by then, the database says so (`Tables.is_file_stored`).
+That process locks the file meanwhile. If the process is killed, the lock ends too, and another process takes the file.
+If the rows were stored by then, the database says so (`Tables.is_file_stored`).
 
 It must not know the database: `store` does.
 """

@@ -100,7 +100,7 @@ async def _find_notebook_of_cell(services: Services, prompt: Prompt, kernel: Ker
         path = await find_notebook_of_kernel(services, prompt.chat, kernel.id)
         if path is not None:
             return path
-    return _find_path_at_start(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
+    return _get_path_at_start(services.workspace.files, prompt.lock) if prompt.lock is not None else ""
 
 
 def _as_contents_path(files: Files, path: str) -> str:
@@ -114,7 +114,7 @@ def _as_contents_path(files: Files, path: str) -> str:
         return ""
 
 
-def _find_path_at_start(files: Files, lock: AnswerLock) -> str:
+def _get_path_at_start(files: Files, lock: AnswerLock) -> str:
     """Return the path of the notebook with whose name the kernel was started; "" if it is not in the workspace."""
     if not lock.notebook.endswith(_SUFFIX):
         return ""
