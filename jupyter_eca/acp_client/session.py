@@ -465,7 +465,7 @@ class AgentSession:
     def add_permission_request(self, params: Any) -> None:
         """Put a request for permission among the events, at the place where it arrived."""
         fields = _as_object(params)
-        call = self._reader.describe_call(fields.get("toolCall"))
+        call = self._reader.merge_description(fields.get("toolCall"))
         if call is None or not self.is_prompting:
             self._arrived.append(None)
             return

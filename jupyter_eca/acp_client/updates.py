@@ -45,8 +45,9 @@ class UpdateReader:
         self.commands: tuple[tuple[str, str], ...] = ()
         """The name and the description of each `/` command of the agent."""
 
-    def describe_call(self, fields: Any) -> AgentCall | None:
-        """Merge a description of a call. Return the call; None when it has no id. An unknown id begins a call."""
+    def merge_description(self, fields: Any) -> AgentCall | None:
+        """Merge a description of a call into what is known of the call, and return the call. An unknown id begins a
+        call. Return None for a description without an id."""
         if not isinstance(fields, Mapping):
             return None
         known = cast("Json", fields)
@@ -80,7 +81,7 @@ class UpdateReader:
 
     def read_call(self, fields: Json) -> Iterator[AgentEvent]:
         """Yield what is now known about a tool call."""
-        if (call := self.describe_call(fields)) is not None:
+        if (call := self.merge_description(fields)) is not None:
             yield CallDescribed(call)
 
     def read_plan(self, fields: Json) -> Iterator[AgentEvent]:

@@ -27,7 +27,7 @@ _RECOMMENDED: Final = 1
 
 
 class Ring(Protocol):
-    """A backend of the package `keyring`."""
+    """A backend of the package `keyring`. The methods and their errors are those of the package."""
 
     @property
     def priority(self) -> object: ...  # a number, and an attribute of the class; the package's own types lack it

@@ -85,7 +85,7 @@ def estimate_tokens(history: History) -> int:
 
 def select_messages_to_summarise(history: History) -> History:
     """Return the messages that a summary replaces: all except a prompt that the model has not answered yet."""
-    if not _find_unanswered_prompt(history):
+    if not _get_unanswered_prompt(history):
         return history
     results = tuple(part for part in history[-1].parts if isinstance(part, ToolResultPart))
     return (*history[:-1], replace(history[-1], parts=results)) if results else history[:-1]
@@ -108,7 +108,7 @@ def compact(history: History, summary: str) -> History:
 
     If the last message has only results of tools, a prompt was answered in part. Then the prompt is repeated.
     """
-    parts: tuple[Part, ...] = (TextPart(summary), *_find_unanswered_prompt(history))
+    parts: tuple[Part, ...] = (TextPart(summary), *_get_unanswered_prompt(history))
     # The last message has only results of tools. Search backwards for the prompt that they belong to.
     if len(parts) == 1 and history and history[-1].role == "user":
         earlier = (_get_prompt_text(history[:end]) for end in range(len(history), 0, -1))
@@ -134,7 +134,7 @@ def prune(history: History) -> History:
     return history if pruned == history else pruned
 
 
-def _find_unanswered_prompt(history: History) -> tuple[Part, ...]:
+def _get_unanswered_prompt(history: History) -> tuple[Part, ...]:
     """Return the parts of the prompt that the model has not answered yet; empty when there is none.
 
     A stopped turn leaves results of tools in the same message, before the prompt.
@@ -147,7 +147,7 @@ def _find_unanswered_prompt(history: History) -> tuple[Part, ...]:
 
 def _get_prompt_text(history: History) -> str:
     """Return the text of the prompt that is not answered yet, without its contexts."""
-    texts = (part.text for part in _find_unanswered_prompt(history) if isinstance(part, TextPart))
+    texts = (part.text for part in _get_unanswered_prompt(history) if isinstance(part, TextPart))
     return CONTEXT.sub("", "\n".join(texts)).strip()
 
 

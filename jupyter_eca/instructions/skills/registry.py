@@ -85,7 +85,7 @@ def read_all(roots: Sequence[Path], config: Config) -> tuple[list[FoundFile], li
     complaints: list[str] = []
     within = tuple(folder.resolve() for folder in (*roots, *_get_user_folders()))
     found: list[FoundFile] = []
-    for origin, path in _find_paths(roots, config, complaints):
+    for origin, path in _list_paths(roots, config, complaints):
         try:
             written = read_skill(path, read_file_state(path), within if origin is SkillOrigin.PROJECT else None)
         except OSError as error:
@@ -128,7 +128,7 @@ def _find_loop(name: str, loads: dict[str, dict[str, int]]) -> int:
     return 0
 
 
-def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
+def _list_paths(roots: Sequence[Path], config: Config, complaints: list[str]) -> Iterator[tuple[SkillOrigin, Path]]:
     """Yield the path and the origin of each `SKILL.md`, those with precedence first."""
     own = _get_user_folders()
     within = [root.resolve() for root in roots]
@@ -142,7 +142,7 @@ def _find_paths(roots: Sequence[Path], config: Config, complaints: list[str]) ->
     for named in config.skills:
         for root in within:
             here = root / Path(named.path).expanduser()
-            yield from ((SkillOrigin.CONFIGURED, path) for path in _find_files(here, complaints))
+            yield from ((SkillOrigin.CONFIGURED, path) for path in _list_files(here, complaints))
     for folder in own:
         yield from ((SkillOrigin.USER, path) for path in _walk(folder, complaints))
     yield from ((SkillOrigin.SHIPPED, path) for path in _walk(SHIPPED, complaints))
@@ -153,7 +153,7 @@ def _get_user_folders() -> tuple[Path, ...]:
     return folders.get_user_folder() / "skills", Path.home() / ".agents" / "skills"
 
 
-def _find_files(path: Path, complaints: list[str]) -> Iterable[Path]:
+def _list_files(path: Path, complaints: list[str]) -> Iterable[Path]:
     """Return the `SKILL.md` files at a path: a folder of skills, the folder of one skill, or a `SKILL.md` itself."""
     return [path] if path.name == SKILL_FILE and path.is_file() else _walk(path, complaints)
 
