@@ -16,7 +16,7 @@ from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from jupyter_eca.engine.model.request import ToolSpec
 
@@ -193,14 +193,22 @@ def describe_fork(title: str) -> str:
 
 
 def describe_restored(
-    restored: Sequence[str], failed: Sequence[tuple[str, str]], other_tools: Sequence[str] = ()
+    restored: Sequence[str],
+    failed: Sequence[tuple[str, str]],
+    other_tools: Sequence[str] = (),
+    removed: Collection[str] = (),
 ) -> str:
-    """Return the text that tells the user what a rollback did to files; empty for no files.
+    """Return the text that tells the user what a rollback did to files and cells; empty for none.
 
-    `failed` are paths with the reason why they were not restored. `other_tools` are the names of tools whose work
+    `restored` are their names. Those that are in `removed` were made by the assistant, so they do not exist any more.
+    `failed` are names with the reason why they were not restored. `other_tools` are the names of tools whose work
     cannot be undone.
     """
-    lines = [f"Restored: {path}" for path in restored] + [f"Not restored: {path} ({reason})" for path, reason in failed]
+    lines = [
+        f"Deleted: {name}, which the assistant had made" if name in removed else f"Restored: {name}"
+        for name in restored
+    ]
+    lines += [f"Not restored: {name} ({reason})" for name, reason in failed]
     if other_tools:
         lines.append(f"Not taken back: what {', '.join(other_tools)} did.")
     return "\n".join(lines)

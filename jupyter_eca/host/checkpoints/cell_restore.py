@@ -70,6 +70,11 @@ class CellRestoreResult:
         """The name of the cell for the user."""
         return f"{self.path} cell {self.number or f'[{self.cell}]'}" if self.cell else self.path
 
+    @property
+    def removes_cell(self) -> bool:
+        """Whether the cell did not exist before the changes, so that it was removed."""
+        return bool(self.changes) and self.changes[0].before is None
+
 
 def make_checkpoint(
     turn: str,

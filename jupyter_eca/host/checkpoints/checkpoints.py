@@ -40,6 +40,8 @@ class RestoreResult:
 
     done: tuple[str, ...]
     """The restored files and cells."""
+    removed: frozenset[str]
+    """Those of them that did not exist before the turns, so that they were removed."""
     skipped: tuple[tuple[str, str], ...]
     """The files and cells that were not restored, each with the reason."""
 
@@ -183,12 +185,12 @@ class Checkpoints:
             lambda: file_restore.restore_files(file_restore.find_changes_of_turns(kept, turns), files)
         )
         await self.forget(chat, turns)
-        done = [cell.label for cell in cells if not cell.why] + [
-            file_restore.display_path(path, files) for path in restored.done
-        ]
+        names = {path: file_restore.display_path(path, files) for path in restored.done}
+        done = [cell.label for cell in cells if not cell.why] + list(names.values())
+        removed = {cell.label for cell in cells if cell.removes_cell} | {names[path] for path in restored.removed}
         skipped = [(cell.label, cell.why) for cell in cells if cell.why]
         skipped += [(file_restore.display_path(path, files), why) for path, why in restored.skipped.items()]
-        return RestoreResult(tuple(done), tuple(skipped))
+        return RestoreResult(tuple(done), frozenset(removed), tuple(skipped))
 
     async def forget(self, chat: str, turns: Collection[str]) -> None:
         """Delete all checkpoints of these turns."""

@@ -35,6 +35,8 @@ class RestoredFiles:
 
     done: tuple[str, ...]
     """The paths of the restored files."""
+    removed: frozenset[str]
+    """Those of these paths at which there was no file before the changes, so that their files were removed."""
     skipped: Mapping[str, str]
     """Why the other files were not restored, by path."""
 
@@ -164,7 +166,7 @@ def restore_files(
                 done.append(path)
         except OSError as error:
             skipped[path] = error.strerror or "it could not be written"
-    return RestoredFiles(tuple(done), skipped)
+    return RestoredFiles(tuple(done), frozenset(path for path in done if checkpoints[path][0].before is None), skipped)
 
 
 def display_path(path: str, files: Files) -> str:

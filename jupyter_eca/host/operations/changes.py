@@ -334,6 +334,8 @@ class _RevertRequest:
         self._history = history
         # The names for the user of the items that were reverted.
         self._done: dict[ChangedItem, str] = {}
+        # Those of these items that did not exist before the changes, so that they were removed.
+        self._removed: set[ChangedItem] = set()
         # The names for the user of the items that were left alone, each with the reason.
         self._left: dict[ChangedItem, tuple[str, str]] = {}
 
@@ -352,7 +354,8 @@ class _RevertRequest:
                 )
             await self._revert_files({item.path: turns for item, turns in wanted.items() if not item.cell})
             if self._done:
-                report = describe_restored(tuple(self._done.values()), tuple(self._left.values()))
+                removed = {self._done[item] for item in self._removed}
+                report = describe_restored(tuple(self._done.values()), tuple(self._left.values()), removed=removed)
                 self._turns.note(self._chat, report, describe_reverted([_name_for_model(item) for item in self._done]))
         items = [(id, named[id][0] if id in named else None) for id in ids]
         return (
@@ -389,6 +392,8 @@ class _RevertRequest:
                     self._left[ChangedItem(path, cell)] = (result.label, result.why)
                 else:
                     self._done[ChangedItem(path, cell)] = result.label
+                    if result.removes_cell:
+                        self._removed.add(ChangedItem(path, cell))
                     await self._services.checkpoints.record_cell_decision(result.changes, ChangeDecision.REVERTED)
 
     async def _revert_files(self, wanted: Mapping[str, Collection[str]]) -> None:
@@ -398,6 +403,8 @@ class _RevertRequest:
         restored = await asyncio.to_thread(file_restore.restore_files, chosen, files, others)
         for path in restored.done:
             self._done[ChangedItem(path)] = file_restore.display_path(path, files)
+            if path in restored.removed:
+                self._removed.add(ChangedItem(path))
             turns = {row.turn for row in chosen[path]}
             await self._services.checkpoints.record_file_decision(self._chat, path, turns, ChangeDecision.REVERTED)
         for path, why in {**refused, **restored.skipped}.items():

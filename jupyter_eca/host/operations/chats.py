@@ -275,7 +275,8 @@ class ChatOperations:
                 restored = await self._services.checkpoints.restore(
                     id, turns, self._services.workspace.files, notebooks
                 )
-                report = describe_restored(restored.done, restored.skipped, self._list_unrestored_tools(later_events))
+                other_tools = self._list_unrestored_tools(later_events)
+                report = describe_restored(restored.done, restored.skipped, other_tools, restored.removed)
                 aside = describe_reverted(restored.done) if restored.done and not messages else ""
             if messages:
                 # The user wants to keep the files as they are now.

@@ -39,7 +39,10 @@ export async function keepChanges(
   await loadChanges(session, chatId);
 }
 
-/** Undo changes. For each one that the server cannot undo, a warning says why. */
+/**
+ * Undo changes. For each one that the server cannot undo, a warning says why. `session.onFilesRemoved` is called with
+ * the files that are gone now, because the assistant had made them.
+ */
 export async function undoChanges(
   session: Session,
   changes: readonly Change[],
@@ -49,6 +52,11 @@ export async function undoChanges(
   // The server names the changes that it left as they are: `shown` is the file or cell as the user knows it.
   for (const { shown, why } of result?.left ?? []) {
     session.showMessage('warning', shown === '' ? why : `${shown}: ${why}`);
+  }
+  const revertedIds = new Set(result?.reverted.map(({ id }) => id));
+  const removed = changes.filter(({ id, type, kind }) => revertedIds.has(id) && type === 'file' && kind === 'created');
+  if (removed.length > 0) {
+    session.onFilesRemoved(removed.map(({ path }) => path));
   }
   await loadChanges(session, chatId);
 }

@@ -190,6 +190,9 @@ export class AssistantPanel extends ReactWidget {
       const { id } = this.session.chat;
       if (String(id) !== storage.getChat()) {
         storage.setChat(String(id));
+    this.session.onFilesRemoved = paths => {
+      paths.forEach(this.closeDocument);
+    };
       }
     });
     this.follower = new NotebookFollower(
@@ -310,3 +313,12 @@ export class AssistantPanel extends ReactWidget {
     }
   };
 }
+  /** Close a document whose file is gone. If it has unsaved changes, it stays open, because it may be the only copy. */
+  private readonly closeDocument = (path: string): void => {
+    const { documentManager } = this;
+    const widget = documentManager?.findWidget(path, null);
+    if (widget?.context.model.dirty === false) {
+      void documentManager?.closeFile(path);
+    }
+  };
+

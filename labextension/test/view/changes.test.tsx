@@ -66,7 +66,8 @@ async function met(listed: readonly Change[] = [CELL, FILE]): Promise<[Session, 
   server.handle('chat/revert', ({ changes: ids }) => {
     gone(ids, 'revert');
     const left = ids.includes(FILE.id) ? [{ id: FILE.id, shown: 'a.bin', why: 'changed' }] : [];
-    return { reverted: [], left };
+    const reverted = ids.filter(id => id !== FILE.id).map(id => ({ id, shown: id }));
+    return { reverted, left };
   });
   const session = new Session({ open: () => Promise.resolve(ours), createId: () => 'a', callLater: () => nothing });
   await session.connect();
@@ -88,6 +89,17 @@ test('a change that cannot be undone stays, and a warning says why', async () =>
   expect(heard).toEqual(['revert t:1,t:2']);
   expect(session.chat.changes).toEqual([FILE]);
   expect(session.state.messages.map(({ text }) => text)).toEqual(['a.bin: changed']);
+});
+
+test('undoing a file that the assistant made reports that the file is gone, so that its tab can be closed', async () => {
+  const made: Change = { id: 't:3', number: 3, turn: 't', path: 'new.ipynb', type: 'file', kind: 'created' };
+  const [session] = await met([CELL, FILE, made]);
+  const removed: string[] = [];
+  session.onFilesRemoved = paths => removed.push(...paths);
+  await undoChanges(session, [CELL, FILE]);
+  expect(removed).toEqual([]);
+  await undoChanges(session, [made]);
+  expect(removed).toEqual(['new.ipynb']);
 });
 
 test('of the changes about which nobody has to decide, only those of the last turn are listed', async () => {

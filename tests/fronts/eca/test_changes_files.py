@@ -113,4 +113,4 @@ async def test_a_file_taken_back_is_told_in_the_chat(tmp_path: Path) -> None:
         await act(table, await table.client(), ("write_file", {"path": "a.txt", "content": "one"}))
         await table.host.changes.revert("chat", [(await listed(table))["a.txt"].id])
         last = (await table.host.chats.read_events("chat"))[-1]
-        assert (last.content, last.turn) == (TextContent(text="Restored: a.txt"), "")
+        assert (last.content, last.turn) == (TextContent(text="Deleted: a.txt, which the assistant had made"), "")

@@ -27,7 +27,7 @@ async def test_rolling_back_tools_leaves_the_messages(tmp_path: Path) -> None:
     async with two(tmp_path) as (_, plain, envelope):
         id = await plain.prompt("write a.txt one")
         await plain.ask("chat/rollback", contentId=id, include=["tools"])
-        await both_show(plain, envelope, "> write a.txt one", "Done.", "# Restored: a.txt")
+        await both_show(plain, envelope, "> write a.txt one", "Done.", "# Deleted: a.txt, which the assistant had made")
         assert not (tmp_path / "a.txt").exists()
 
 
@@ -87,4 +87,4 @@ async def test_a_rollback_to_words_that_steered_takes_back_their_whole_turn(tmp_
         await plain.tell("chat/toolCallApprove", toolCallId=call)
         await plain.until(lambda: len(plain.ends()) == 2)
         await plain.ask("chat/rollback", contentId=plain.message("faster"))
-        await both_show(plain, envelope, "> hello", "You said hello", "# Restored: a.txt")
+        await both_show(plain, envelope, "> hello", "You said hello", "# Deleted: a.txt, which the assistant had made")

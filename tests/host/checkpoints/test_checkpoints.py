@@ -58,7 +58,8 @@ async def test_a_file_and_the_folders_made_for_it_are_gone_again(tmp_path: Path)
         (one.folder / "own").mkdir()
         await one.run("t", write_file, path="a/b/new.txt", content="x")
         await one.run("t", write_file, path="own/new.txt", content="x")
-        assert await one.back("t") == RestoreResult(("a/b/new.txt", "own/new.txt"), ())
+        made = ("a/b/new.txt", "own/new.txt")
+        assert await one.back("t") == RestoreResult(made, frozenset(made), ())
         assert one.has() == {"own": None}
 
 

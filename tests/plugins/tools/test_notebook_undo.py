@@ -54,7 +54,7 @@ async def test_a_change_is_taken_back_with_the_outputs(tmp_path: Path, change: t
         assert there.page.books[PATH] != list(CELLS)
         told = await back(there)
         assert there.page.books[PATH] == list(CELLS)
-        assert "Restored: work/nb.ipynb cell " in told
+        assert told.startswith(("Restored: work/nb.ipynb cell ", "Deleted: work/nb.ipynb cell "))
 
 
 async def test_many_changes_of_many_turns_are_taken_back_in_one_step(tmp_path: Path) -> None:
@@ -64,7 +64,8 @@ async def test_many_changes_of_many_turns_are_taken_back_in_one_step(tmp_path: P
         made, inserted = there.page.edits, there.page.cells()[0][0]
         assert await back(there) == (
             "Restored: work/nb.ipynb cell 1\nRestored: work/nb.ipynb cell 2\nRestored: work/nb.ipynb cell 3\n"
-            f"Restored: work/nb.ipynb cell [{inserted}]\nNot taken back: what notebook_run_cells did."
+            f"Deleted: work/nb.ipynb cell [{inserted}], which the assistant had made\n"
+            "Not taken back: what notebook_run_cells did."
         )
         assert there.page.books[PATH] == list(CELLS)
         assert there.page.edits == made + 1
@@ -159,7 +160,7 @@ async def test_what_running_cells_did_is_told_as_not_taken_back(tmp_path: Path) 
 async def test_a_notebook_that_was_made_is_gone_again(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS) as there:
         await there.call("notebook_create", path="new/a.ipynb", cells=["1"])
-        assert await back(there) == "Restored: new/a.ipynb"
+        assert await back(there) == "Deleted: new/a.ipynb, which the assistant had made"
         assert not (tmp_path / "new").exists()
 
 
