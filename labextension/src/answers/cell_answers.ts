@@ -11,9 +11,12 @@ import { NotebookPanel } from '@jupyterlab/notebook';
 import { TranslationBundle } from '@jupyterlab/translation';
 
 import { addToolsToAnswer } from './code_blocks';
+import { DetachedAnswers, isConnected } from './detached_answers';
 import { createCodeTarget } from '../notebook/active_notebook';
 import { isQuestion } from '../notebook/question_cell';
 import { CodeTools } from '../render/code_tool_types';
+import type { AssistantPanel } from '../panel/panel';
+import { findWaitingCard } from './waiting_cards';
 import { WaitingCells } from './waiting_cells';
 
 /**
@@ -30,12 +33,17 @@ export class CellAnswers {
   private readonly observed = new WeakSet<Cell>();
   /** Shows the cells whose answers wait for the user. */
   private readonly waitingCells: WaitingCells;
+  /** Shows the rest of answers that were running when the page was reloaded. */
+  private readonly detachedAnswers: DetachedAnswers;
 
+  /** `assistantPanel` resolves when something has loaded the panel of the assistant. */
   constructor(
     private readonly panel: NotebookPanel,
-    private readonly trans: TranslationBundle
+    private readonly trans: TranslationBundle,
+    private readonly assistantPanel: Promise<AssistantPanel>
   ) {
     this.waitingCells = new WaitingCells(panel, trans);
+    this.detachedAnswers = new DetachedAnswers(panel);
   }
 
   /** Begin to follow the cells of the notebook, also those of a notebook model that replaces the present one. */
@@ -59,12 +67,34 @@ export class CellAnswers {
         const checkOutput = (): void => {
           this.observeAnswer(cell);
           this.waitingCells.update(cell);
+          if (isQuestion(cell.model.sharedModel.getSource())) {
+            this.detachedAnswers.remember(cell);
+          }
         };
         cell.model.outputs.changed.connect(checkOutput);
         this.waitingCells.update(cell);
+        if (findWaitingCard(cell.model.outputs) !== undefined && !isConnected(cell)) {
+          void this.endOldCard(cell);
+        }
         // Lab draws a cell only when it comes into view. The cell may be closed before that.
         void cell.ready.then(checkOutput, () => undefined);
       }
+    }
+  }
+
+  /**
+   * If the turn of a card that waits has ended while the page was away, the kernel sends nothing about it any more. Then
+   * replace the card by a sentence that says where the answer is.
+   */
+  private async endOldCard(cell: CodeCell): Promise<void> {
+    const { session, connecting } = await this.assistantPanel;
+    await connecting;
+    const card = cell.isDisposed ? undefined : findWaitingCard(cell.model.outputs);
+    const chat = session.state.list.find(({ id }) => String(id) === card?.chat);
+    if (card !== undefined && chat?.status === 'idle' && !isConnected(cell)) {
+      const text = this.trans.__('The answer went on while this page was away. It is in the list of all chats.');
+      const data = { 'text/plain': text };
+      cell.model.outputs.set(card.index, { output_type: 'display_data', data, metadata: {} });
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Shows the user a cell whose answer waits for a decision: it scrolls the notebook to the cell, or says below the
- * notebook which cell waits.
+ * notebook which cell waits. If such a cell is deleted, the panel says so.
  *
  * Lab takes cells that are out of sight out of the page. After "Run all" it shows the last cell, so the card of an
  * earlier cell may be nowhere in the page. This module therefore looks at the output model of the cell. The card itself
@@ -14,8 +14,9 @@ import { BoxLayout, Widget } from '@lumino/widgets';
 
 import '../../style/waiting_cells.css';
 
-/** The kernel writes `{"jupyter_eca": {"waiting": true}}` into the metadata of a card: see `answer/card.py`. */
-const METADATA_KEY = 'jupyter_eca';
+import { setQuestionDeleted } from '../notebook/deleted_questions';
+import { findWaitingCard } from './waiting_cards';
+
 /** The CSS selector of a card in the output of a cell. */
 const CARD = '.jp-OutputArea .eca-Widget';
 /** The events of a user who goes to another place of the notebook, or types there. */
@@ -27,8 +28,8 @@ const SCROLL_FRAMES = 60;
 
 /** Shows the waiting cells of one notebook. */
 export class WaitingCells {
-  /** The cells whose card waits for the user. */
-  private readonly waiting = new Set<CodeCell>();
+  /** The cells whose card waits for the user, each with the id of its chat. */
+  private readonly waiting = new Map<CodeCell, string>();
   /** The waiting cells that are in view. */
   private readonly inView = new Set<CodeCell>();
   /**
@@ -83,15 +84,22 @@ export class WaitingCells {
 
   /** Find out whether a cell waits. Called whenever its outputs change. */
   update(cell: CodeCell): void {
-    const isWaiting = !cell.isDisposed && hasWaitingCard(cell);
-    if (isWaiting === this.waiting.has(cell)) {
+    const chat = cell.isDisposed ? undefined : findWaitingCard(cell.model.outputs)?.chat;
+    if ((chat !== undefined) === this.waiting.has(cell)) {
       return;
     }
-    if (isWaiting) {
-      this.waiting.add(cell);
+    if (chat !== undefined) {
+      const { id } = cell.model;
+      this.waiting.set(cell, chat);
+      setQuestionDeleted(chat, false);
       this.observe(cell, cell.node);
       cell.disposed.connect(() => {
-        this.remove(cell);
+        if (this.waiting.has(cell)) {
+          this.remove(cell);
+          // A cell that is moved is also removed, and added again. When a notebook is closed, its kernel goes on, and
+          // its cells are still there.
+          setQuestionDeleted(chat, !this.panel.isDisposed && !this.hasCell(id));
+        }
       });
       if (this.awaited.has(cell)) {
         void this.reveal(cell, () => this.awaited.has(cell));
@@ -99,6 +107,11 @@ export class WaitingCells {
     } else {
       this.remove(cell);
     }
+  }
+
+  /** Return whether the notebook has a cell with this id. */
+  private hasCell(id: string): boolean {
+    return this.panel.content.model?.sharedModel.cells.some(cell => cell.id === id) !== false;
   }
 
   /** Forget a cell that waits no more. */
@@ -160,7 +173,7 @@ export class WaitingCells {
   /** If a waiting cell is out of view, show its number in the note. Otherwise remove the note. */
   private updateNote(): void {
     const { panel, trans } = this;
-    const hidden = [...this.waiting].find(cell => !this.inView.has(cell) && !this.revealing.has(cell));
+    const hidden = [...this.waiting.keys()].find(cell => !this.inView.has(cell) && !this.revealing.has(cell));
     if (hidden === undefined || panel.isDisposed) {
       const hadFocus = this.note?.widget.node.contains(document.activeElement) === true;
       this.note?.widget.dispose();
@@ -189,7 +202,7 @@ export class WaitingCells {
     button.className = 'eca-WaitingNote-button';
     button.textContent = this.trans.__('Go to the cell');
     button.addEventListener('click', () => {
-      const cell = [...this.waiting].find(candidate => !this.inView.has(candidate));
+      const cell = [...this.waiting.keys()].find(candidate => !this.inView.has(candidate));
       if (cell !== undefined) {
         void this.goTo(cell);
       }
@@ -208,17 +221,6 @@ export class WaitingCells {
       card.focus({ preventScroll: true });
     }
   }
-}
-
-/** Return whether one of the outputs of a cell is a card with something that waits for the user. */
-function hasWaitingCard({ model: { outputs } }: CodeCell): boolean {
-  for (let index = 0; index < outputs.length; index++) {
-    const own = outputs.get(index).metadata[METADATA_KEY];
-    if (typeof own === 'object' && own !== null && 'waiting' in own) {
-      return true;
-    }
-  }
-  return false;
 }
 
 /** Wait until the page has been drawn this number of times. */

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from jupyter_eca.plugins.providers.scripted import Script
+from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.axe import complaints
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import SECONDS, Notebook
@@ -101,6 +102,33 @@ def test_text_streams_in_a_click_approves_and_the_variable_is_in_the_kernel_and_
     assert "I add them up." in saved
     assert "✓ done" in saved
     assert "The sum is in" in saved
+
+
+def test_a_cell_that_waited_when_the_page_was_reloaded_gets_the_rest_of_its_answer(page: Page, lab: Lab) -> None:
+    notebook = asking(page, lab, "reloaded.ipynb", "%%eca\nWhat is the sum?", "%%eca\nAnd the sum again?")
+    notebook.run(1)
+    notebook.wait_for_output(1, "waits for your approval")
+    notebook.save()
+    page.reload()
+    panel = Panel.show(page)
+    notebook.wait_for_output(1, "waits for your approval")
+    # The cell has a card, too.
+    card = page.get_by_role("region", name="Assistant", exact=True).locator(".eca-Tool[data-status='waiting']")
+    card.get_by_role("button", name="Approve", exact=True).click(timeout=SECONDS * 1000)
+    notebook.wait_for_output(1, "The sum is in total: 45", FIRST_ANSWER_SECONDS)
+    assert "waits" not in notebook.output(1)
+    panel.wait_until_idle()
+    # The answer of a cell that is deleted meanwhile goes on in the panel, which says so.
+    notebook.run(2)
+    notebook.wait_for_output(2, "waits for your approval")
+    warning = card.locator(".eca-Tool-warning")
+    expect(warning).to_have_count(0)
+    notebook.execute("notebook:delete-cell")
+    expect(warning).to_contain_text("was deleted", timeout=SECONDS * 1000)
+    notebook.execute("notebook:undo-cell-action")
+    expect(warning).to_have_count(0)
+    card.get_by_role("button", name="Approve", exact=True).click()
+    notebook.wait_for_output(2, "The sum is in total: 45")
 
 
 def asking_above_many_cells(page: Page, lab: Lab, name: str) -> Notebook:

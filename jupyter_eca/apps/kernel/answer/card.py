@@ -78,8 +78,9 @@ class Card(MultiPageWidget):
         if not self._shown:
             view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
             data = {"application/vnd.jupyter.widget-view+json": view, "text/plain": text}
-            # By this mark the page finds the cell when it is out of sight: `labextension/src/answers/waiting_cells.ts`.
-            self._publish(data, {METADATA_KEY: {"waiting": True}})
+            # By this mark the page finds the cell when it is out of sight, and the chat of a cell that is deleted:
+            # `labextension/src/answers/waiting_cells.ts`.
+            self._publish(data, {METADATA_KEY: {"waiting": True, "chat": self._chat}})
             self._shown = True
 
     def hide(self) -> None:
