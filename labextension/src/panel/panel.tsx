@@ -21,6 +21,8 @@ import { Drafts, startChat } from '../chat/drafts';
 import { createFlags, createRateAnswer } from '../chat/flags';
 import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
+import { OpenProposedCells } from '../notebook/proposed_cells';
+import { deletedQuestions, setQuestionDeleted } from '../notebook/deleted_questions';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
 import { createElement } from '../view/common/element';
@@ -145,6 +147,8 @@ export class AssistantPanel extends ReactWidget {
       findCell: createCellFinder(tracker),
       findKernel: path => tracker.find(({ context }) => context.localPath === path)?.sessionContext.kernelDisplayName,
       findNotebook: () => this.surroundings.findNotebook(),
+      proposedCells: new OpenProposedCells(tracker, () => this.session.chat.blocks),
+      deletedQuestions,
       markdown: createMarkdownRenderer(rendermime, codeTools, translator),
       fetchWholeOutput: id => fetchWholeOutput(this.session, id),
       preferences,
@@ -186,13 +190,19 @@ export class AssistantPanel extends ReactWidget {
         this.session.notify('mcp/connectServer', { name: server });
       });
     };
+    this.session.onFilesRemoved = paths => {
+      paths.forEach(this.closeDocument);
+    };
     this.session.subscribe(() => {
       const { id } = this.session.chat;
       if (String(id) !== storage.getChat()) {
         storage.setChat(String(id));
-    this.session.onFilesRemoved = paths => {
-      paths.forEach(this.closeDocument);
-    };
+      }
+      // Once the turn has ended, nothing of it waits for the user.
+      for (const chat of deletedQuestions.current()) {
+        if (this.session.state.chats[chat]?.status === 'idle') {
+          setQuestionDeleted(chat, false);
+        }
       }
     });
     this.follower = new NotebookFollower(
@@ -304,15 +314,6 @@ export class AssistantPanel extends ReactWidget {
     void this.session.openChat(findParent(this.session.state, chatId)).then(this.reveal);
   };
 
-  /** Open the file of a link that was clicked, or on which Enter was pressed. */
-  private readonly openClickedPath = (event: Event): void => {
-    const path = findLinkedPath(event.target);
-    if (path !== undefined && (!(event instanceof KeyboardEvent) || event.key === 'Enter')) {
-      event.preventDefault();
-      this.env.openPath(path);
-    }
-  };
-}
   /** Close a document whose file is gone. If it has unsaved changes, it stays open, because it may be the only copy. */
   private readonly closeDocument = (path: string): void => {
     const { documentManager } = this;
@@ -322,3 +323,12 @@ export class AssistantPanel extends ReactWidget {
     }
   };
 
+  /** Open the file of a link that was clicked, or on which Enter was pressed. */
+  private readonly openClickedPath = (event: Event): void => {
+    const path = findLinkedPath(event.target);
+    if (path !== undefined && (!(event instanceof KeyboardEvent) || event.key === 'Enter')) {
+      event.preventDefault();
+      this.env.openPath(path);
+    }
+  };
+}

@@ -285,6 +285,64 @@ test('a call that waits for a call before it says for which', () => {
   expect(skipped).toContain('not run: an earlier call failed or was rejected');
 });
 
+test('a call whose cell has changed or is gone says that an approval does nothing, and what helps', () => {
+  const draw = (status: ToolBlock['status'], obstacle: 'changed' | 'gone' | undefined): string => {
+    const proposedCells = { subscribe: () => nothing, findObstacle: () => obstacle };
+    return shown(
+      <ToolCard
+        block={{ ...CALL, status, details: CHANGE }}
+        chatId="c"
+        onApprove={nothing}
+        onReject={nothing}
+        onBackground={nothing}
+      />,
+      { ...env, proposedCells }
+    );
+  };
+  expect(draw('waiting', 'changed')).toMatch(/A cell of this call has changed.*Ask again/);
+  expect(draw('waiting', 'gone')).toMatch(/A cell of this call is gone.*Ask again/);
+  expect(draw('waiting', undefined)).not.toContain('Ask again');
+  expect(draw('running', 'gone')).not.toContain('Ask again');
+});
+
+test('a call whose asking cell was deleted says so', () => {
+  const deletedQuestions = { subscribe: () => nothing, current: () => new Set(['c']) };
+  const draw = (chatId: string): string =>
+    shown(<ToolCard block={CALL} chatId={chatId} onApprove={nothing} onReject={nothing} onBackground={nothing} />, {
+      ...env,
+      deletedQuestions
+    });
+  expect(draw('c')).toContain('The cell that has asked was deleted');
+  expect(draw('d')).not.toContain('was deleted');
+});
+
+test('the list of all commands has headings, and a list for what is typed has none', () => {
+  const suggestion = { kind: 'native', detail: 'Take changes back' };
+  const draw = (query: string): string =>
+    shown(
+      <Completion
+        id="c"
+        list={{
+          trigger: { kind: '/', start: 0, query },
+          suggestions: [
+            { ...suggestion, key: 'undo', label: '/undo', group: 'common' },
+            { ...suggestion, key: 'hooks', label: '/hooks', group: 'more' }
+          ],
+          lacksVariables: false,
+          activeIndex: 0
+        }}
+        onChoose={nothing}
+      />
+    );
+  expect(draw('').match(/Often used|More</g)).toEqual(['Often used', 'More<']);
+  expect(draw('u')).not.toContain('Often used');
+});
+
+test('the outline of a notebook can be approved or changed', () => {
+  const html = shown(<OutlineDecision onApprove={nothing} onChange={nothing} />);
+  expect(html.match(/>Approve<|>Change…</g)).toHaveLength(2);
+});
+
 test('a finished call is one line with its duration', () => {
   const html = block({ ...CALL, status: 'done', ms: 1200, outputs: [{ type: 'text', text: 'the result' }] });
   expect(html).toContain('1.2 s');

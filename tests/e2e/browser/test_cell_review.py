@@ -51,6 +51,10 @@ def test_edits_are_seen_and_approved_in_the_cells(page: Page, lab: Lab) -> None:
     expect(hunks(notebook, 1).get_by_role("button")).to_have_count(0)
     write_at_the_end(notebook, 1, "y = 2", " # mine")
     expect(bar(notebook, 1)).to_contain_text("the cell has changed since")
+    # The card in the panel says so, too, and what helps.
+    warning = panel.call("waiting").locator(".eca-Tool-warning")
+    expect(warning).to_contain_text("has changed since the call was proposed")
+    expect(warning.get_by_role("button", name="Ask again")).to_be_visible()
     press(notebook, 1, "Reject")
     press(notebook, 0, "Approve")
     panel.sees("All is done.")

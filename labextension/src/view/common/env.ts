@@ -9,6 +9,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { ApprovalRules } from '../../chat/approval_rules';
+import type { ToolBlock } from '../../chat/blocks';
 import type { Flags, RateAnswer } from '../../chat/flags';
 import type { FindCell } from '../../chat/pasted_cells';
 import type { ChatContext } from '../../wire/protocol';
@@ -33,6 +34,10 @@ export interface Env {
   readonly findCell?: FindCell;
   /** Returns the name of the kernel of an open notebook, as Lab shows it; undefined if no kernel runs for it. */
   readonly findKernel?: (path: string) => string | undefined;
+  /** Finds out whether the cells of a waiting call are still as they were. */
+  readonly proposedCells?: ProposedCells;
+  /** The ids of the chats that wait for the user, and whose asking cell was deleted. */
+  readonly deletedQuestions?: Observed<ReadonlySet<string>>;
   /** Returns the path of the notebook that the user worked in last; undefined when there is none. */
   readonly findNotebook?: () => string | undefined;
   /** What the user has set for the panel in Lab's settings. */
@@ -51,6 +56,17 @@ export interface Env {
   readonly flags?: Flags;
   /** Rates answers. */
   readonly rateAnswer?: RateAnswer;
+}
+
+/** Why a call cannot do what it proposes: a cell has another source now (`changed`), or does not exist (`gone`). */
+export type Obstacle = 'changed' | 'gone';
+
+/** Compares the cells that calls would change or run with the open notebooks. */
+export interface ProposedCells {
+  /** Calls `subscriber` whenever a cell may have changed. The returned function ends that. */
+  readonly subscribe: (subscriber: () => void) => () => void;
+  /** Returns why a call cannot do what it proposes; undefined if it can, or if that is not known. */
+  readonly findObstacle: (block: ToolBlock) => Obstacle | undefined;
 }
 
 /** Opens the files in which settings of the assistant are written, in an editor of the page. */
@@ -96,8 +112,9 @@ export function useEnv(): Env {
   return env;
 }
 
-// These two functions are used in pages without preferences: nothing changes, and the defaults are used.
-const subscribeToNothing = (): (() => void) => () => undefined;
+/** Takes the place of a function that subscribes, in pages where nothing changes. */
+export const subscribeToNothing = (): (() => void) => () => undefined;
+/** Takes the place of a function that returns the preferences, in pages without preferences. */
 const getDefaults = (): Preferences => DEFAULTS;
 
 /** Return the preferences of the user; the defaults where the page has none. */

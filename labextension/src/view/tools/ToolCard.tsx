@@ -20,6 +20,7 @@ import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_r
 import { Icon, IconName } from '../common/Icon';
 import { ChatPeople, formatName } from '../common/people';
 import { CallProgress } from './CallProgress';
+import { ObstacleNote } from './ObstacleNote';
 import { ToolDetails } from './ToolDetails';
 
 interface Props extends DecisionActions {
@@ -116,6 +117,7 @@ export const ToolCard = React.memo(function ToolCard({
       {(open || waiting) && <ToolDetails block={block} hasTranscript={Boolean(children)} onlyArguments={!open} />}
       {(open || hasWaitingCall) && children}
       {waiting && hasWarning(block) && <p className="eca-Tool-warning">{explainDecision(block, trans)}</p>}
+      {waiting && <ObstacleNote block={block} chatId={chatId} onReject={onReject} />}
       <WrittenRuleNote chatId={chatId} id={block.id} />
       {waiting && (
         <Approval
