@@ -25,6 +25,7 @@ import { fetchOlderPage } from '../chat/fetch_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestions, listSuggestions } from '../chat/suggestions';
 import type { Change } from '../chat/types';
+import { endsWithOutline } from './tools/outline';
 import { ChatContext, ChatId } from '../wire/protocol';
 import { isCommand } from '../chat/command_names';
 import { dequeue, enqueue } from '../chat/queue';
@@ -56,7 +57,7 @@ import {
   NextDecision,
   readDecisionKey
 } from './tools/decision_keys';
-import { CarryOutButton, Plan } from './tools/Plan';
+import { CarryOutButton, OutlineDecision, Plan } from './tools/Plan';
 import { Question } from './transcript/Question';
 import { StatusLine } from './StatusLine';
 import { Transcript } from './transcript/Transcript';
@@ -383,6 +384,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     [session]
   );
   const onBackground = React.useCallback(
+  const hasOutline = React.useMemo(() => !busy && endsWithOutline(chat.blocks), [busy, chat.blocks]);
     (id: string, chatId: ChatId) => {
       void session.requestOrShowError('chat/toolCallBackground', { chatId, id });
     },
@@ -434,6 +436,9 @@ function ChatView(props: ChatViewProps): React.ReactElement {
         onCancelEdit();
       }
       void rollBack(session, block, extent);
+  const focusPromptBox = (): void => {
+    pickers.current?.closest('.eca-Panel')?.querySelector<HTMLElement>(PROMPT_BOX)?.focus();
+  };
     },
     [session, editedMessage, onCancelEdit]
   );
@@ -596,6 +601,14 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               contexts={chat.steers.flatMap(({ contexts }) => contexts)}
               waitsFor={trans.__('Waits for the next step')}
               onTakeBack={() => {
+          {hasOutline && chat.hasProposedPlan !== true && mayAsk && (
+            <OutlineDecision
+              onApprove={() => {
+                void session.prompt(trans.__('Make it'), []);
+              }}
+              onChange={focusPromptBox}
+            />
+          )}
                 session.takeBackWaitingMessages();
               }}
             />

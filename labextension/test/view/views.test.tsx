@@ -33,7 +33,7 @@ import { Breakdown } from '../../src/view/ContextMeter';
 import { Env, EnvProvider } from '../../src/view/common/env';
 import { ChatPeople } from '../../src/view/common/people';
 import { Rights } from '../../src/view/common/rights';
-import { CarryOutButton, Plan } from '../../src/view/tools/Plan';
+import { CarryOutButton, OutlineDecision, Plan } from '../../src/view/tools/Plan';
 import { Question } from '../../src/view/transcript/Question';
 import { describeCall } from '../../src/view/tools/describe_call';
 import { ToolCard } from '../../src/view/tools/ToolCard';

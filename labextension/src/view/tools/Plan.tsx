@@ -1,8 +1,8 @@
 /**
  * Shows the plan of a chat above the prompt box: the list of tasks that the model has written for itself. It also draws
- * the button *Carry out* for a plan that the assistant has only proposed, in plan mode.
+ * the buttons for what the assistant has only proposed: a plan, in plan mode, or the outline of a notebook.
  *
- * This module knows no session: `App.tsx` passes the function that the button calls.
+ * This module knows no session: `App.tsx` passes the functions that the buttons call.
  */
 
 import * as React from 'react';
@@ -58,6 +58,38 @@ export function CarryOutButton({ onCarryOut }: { readonly onCarryOut: () => void
         {trans.__('Carry out')}
       </button>
       <small>{trans.__('Nothing was changed yet. You can also write what should be different.')}</small>
+    </div>
+  );
+}
+
+/** Draws the buttons that approve the outline of a notebook, or lead to the prompt box, for what should be different. */
+export function OutlineDecision({
+  onApprove,
+  onChange
+}: {
+  readonly onApprove: () => void;
+  readonly onChange: () => void;
+}): React.ReactElement {
+  const { trans } = useEnv();
+  return (
+    <div className="eca-CarryOut" role="group" aria-label={trans.__('The outline of the notebook')}>
+      <button
+        type="button"
+        className="eca-Button eca-mod-main"
+        title={trans.__('Let the assistant make this notebook')}
+        onClick={onApprove}
+      >
+        {trans.__('Approve')}
+      </button>
+      <button
+        type="button"
+        className="eca-Button"
+        title={trans.__('Write what should be different')}
+        onClick={onChange}
+      >
+        {trans.__('Change…')}
+      </button>
+      <small>{trans.__('The notebook is not made yet.')}</small>
     </div>
   );
 }
