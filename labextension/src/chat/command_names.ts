@@ -1,5 +1,6 @@
 /**
- * Finds out whether a message is a command, and ranks the names of commands by what was typed after the `/`. Pure.
+ * Finds out whether a message is a command, ranks the names of commands by what was typed after the `/`, and puts all
+ * commands into groups as long as nothing was typed. Pure.
  *
  * The server ranks the names in the same way (`engine/text/slash_commands.py`), and sends a new list for each letter
  * that is typed. The page ranks them, too: until the next list arrives, it shows the list for an earlier letter, and
@@ -50,6 +51,33 @@ export function narrowCommands<T extends NamedCommand>(commands: readonly T[], t
     commands.filter(({ key }) => rankName(key, typed) !== undefined),
     typed
   );
+}
+
+/**
+ * A group of the list of all commands. `common`: what users need often. `own`: what the user, a project or an MCP server
+ * has added. `more`: all others.
+ */
+export type CommandGroup = 'common' | 'own' | 'more';
+
+/** The commands that users need often, the most frequent first. */
+const COMMON: readonly string[] = ['notebook', 'go', 'undo', 'diff', 'compact', 'costs', 'model', 'export', 'help'];
+/** The order of the groups. */
+const GROUPS: readonly CommandGroup[] = ['common', 'own', 'more'];
+
+/** Return all commands with their groups, in the order of the groups. In a group, other commands keep their order. */
+export function groupCommands<T extends NamedCommand & { readonly kind: string }>(
+  commands: readonly T[]
+): readonly (T & { readonly group: CommandGroup })[] {
+  const getPlace = ({ key, group }: T & { readonly group: CommandGroup }): number =>
+    GROUPS.indexOf(group) * COMMON.length + Math.max(COMMON.indexOf(key), 0);
+  return commands
+    .map(command => ({ ...command, group: findGroup(command) }))
+    .sort((left, right) => getPlace(left) - getPlace(right));
+}
+
+/** Return the group of a command. `kind` is its type in the protocol. */
+function findGroup({ key, kind }: { readonly key: string; readonly kind: string }): CommandGroup {
+  return kind !== 'native' ? 'own' : COMMON.includes(key) ? 'common' : 'more';
 }
 
 /** Whether all letters occur in the text, in this order. */

@@ -8,7 +8,7 @@
 import { ChatCommand, ChatContext, ClientMethods, ChatId } from '../wire/protocol';
 import { Requests } from '../wire/rpc';
 import { baseName } from '../render/format';
-import { sortCommands } from './command_names';
+import { CommandGroup, groupCommands, sortCommands } from './command_names';
 import { Trigger } from '../mentions/completion_trigger';
 import { createContextKey, describeContext, readField } from '../mentions/mentions';
 
@@ -21,6 +21,8 @@ export interface Suggestion {
   readonly label: string;
   /** A longer text beside the label: a description or a path. */
   readonly detail: string;
+  /** The group of a command, in the list of all commands. */
+  readonly group?: CommandGroup;
   /** The context that is sent with the message when this suggestion is chosen. */
   readonly context?: ChatContext;
   /** The text that replaces what was typed. */
@@ -71,7 +73,11 @@ async function querySuggestions(
     }
     case '/': {
       const { commands } = await sendRequest('chat/queryCommands', params);
-      return { items: sortCommands(commands.map(toCommand), params.query), lacksVariables: false };
+      const items = commands.map(toCommand);
+      return {
+        items: params.query === '' ? groupCommands(items) : sortCommands(items, params.query),
+        lacksVariables: false
+      };
     }
     case '#': {
       const { files } = await sendRequest('chat/queryFiles', params);

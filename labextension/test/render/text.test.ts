@@ -5,7 +5,7 @@ import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 
 import { parseDiff } from '../../src/render/unified_diff';
-import { isCommand, narrowCommands } from '../../src/chat/command_names';
+import { groupCommands, isCommand, narrowCommands } from '../../src/chat/command_names';
 import { describeContext } from '../../src/mentions/mentions';
 import { SendRequest, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
@@ -230,4 +230,17 @@ test('Markdown keeps its fences, and at most 64 backticks or tildes in a row', (
   expect(toPlainMarkdown(fenced)).toBe(fenced);
   expect(toPlainMarkdown(`a${'`'.repeat(64)}b${'~'.repeat(64)}`)).toBe(`a${'`'.repeat(64)}b${'~'.repeat(64)}`);
   expect(toPlainMarkdown(`a${'`'.repeat(900)}b${'~'.repeat(65)}`)).toBe(`a${'`'.repeat(64)}b${'~'.repeat(64)}`);
+});
+
+test('of all commands, those that are used often come first, and those that were added before all others', () => {
+  const commands = [
+    { key: 'init', kind: 'native' },
+    { key: 'undo', kind: 'native' },
+    { key: 'mine', kind: 'customPrompt' },
+    { key: 'notebook', kind: 'native' },
+    { key: 'docs:page', kind: 'mcpPrompt' },
+    { key: 'hooks', kind: 'native' }
+  ];
+  const grouped = groupCommands(commands).map(({ key, group }) => `${group} ${key}`);
+  expect(grouped).toEqual(['common notebook', 'common undo', 'own mine', 'own docs:page', 'more init', 'more hooks']);
 });

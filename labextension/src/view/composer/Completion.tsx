@@ -32,9 +32,9 @@ const ICONS: Readonly<Record<string, IconName>> = {
   table: 'table',
   error: 'alert',
   native: 'command',
-  mcpPrompt: 'command',
-  customPrompt: 'command',
-  skill: 'command'
+  mcpPrompt: 'tool',
+  customPrompt: 'file',
+  skill: 'bulb'
 };
 
 /** Return the icon for a kind of context, file or command; a dot for an unknown kind. */
@@ -187,10 +187,13 @@ interface Props {
 /** Draws the open list, or a note when it is empty. Draws nothing until the first answer has come. */
 export function Completion({ id, list, onChoose }: Props): React.ReactElement | null {
   const { trans } = useEnv();
-  const { suggestions, lacksVariables, activeIndex } = list;
+  const { suggestions, lacksVariables, activeIndex, trigger } = list;
   const element = React.useRef<HTMLUListElement>(null);
+  const groupNames = { common: trans.__('Often used'), own: trans.__('Added commands'), more: trans.__('More') };
   React.useLayoutEffect(() => {
-    element.current?.children[activeIndex]?.scrollIntoView({ block: 'nearest' });
+    // The heading of a group is above its first line, and comes into view with it.
+    const line = element.current?.querySelectorAll('[role=option]')[activeIndex];
+    (activeIndex === 0 ? element.current?.firstElementChild : line)?.scrollIntoView({ block: 'nearest' });
   }, [activeIndex, suggestions]);
   if (suggestions === undefined) {
     return null;
@@ -206,25 +209,36 @@ export function Completion({ id, list, onChoose }: Props): React.ReactElement | 
   }
   return (
     <ul className="eca-Completion" id={id} role="listbox" aria-label={trans.__('Completions')} ref={element}>
-      {suggestions.map((suggestion, index) => (
-        <li
-          key={suggestion.key}
-          id={`${id}-${String(index)}`}
-          role="option"
-          aria-selected={index === activeIndex}
-          // The prompt box keeps the focus.
-          onMouseDown={event => {
-            event.preventDefault();
-            onChoose(suggestion);
-          }}
-        >
-          <Icon name={getKindIcon(suggestion.kind)} />
-          <span className="eca-Completion-label">{suggestion.label}</span>
-          <span className="eca-Completion-detail">
-            {suggestion.kind === 'repoMap' ? trans.__('the names of all files') : suggestion.detail}
-          </span>
-        </li>
-      ))}
+      {suggestions.map((suggestion, index) => {
+        const detail = suggestion.kind === 'repoMap' ? trans.__('the names of all files') : suggestion.detail;
+        // Commands are grouped only as long as nothing is typed. After that, the best match comes first.
+        const { group } = trigger.query === '' ? suggestion : {};
+        return (
+          <React.Fragment key={suggestion.key}>
+            {group !== undefined && group !== suggestions[index - 1]?.group && (
+              <li className="eca-Completion-group" role="presentation">
+                {groupNames[group]}
+              </li>
+            )}
+            <li
+              id={`${id}-${String(index)}`}
+              className={trigger.kind === '/' ? 'eca-mod-command' : undefined}
+              role="option"
+              aria-selected={index === activeIndex}
+              title={detail}
+              // The prompt box keeps the focus.
+              onMouseDown={event => {
+                event.preventDefault();
+                onChoose(suggestion);
+              }}
+            >
+              <Icon name={getKindIcon(suggestion.kind)} />
+              <span className="eca-Completion-label">{suggestion.label}</span>
+              <span className="eca-Completion-detail">{detail}</span>
+            </li>
+          </React.Fragment>
+        );
+      })}
       {lacksVariables && (
         <li className="eca-Note" role="presentation">
           {describeMissingVariables(trans)}
