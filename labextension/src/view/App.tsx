@@ -17,6 +17,7 @@ import { keepChanges, loadChanges, undoChanges } from '../chat/changes';
 import { deleteChat, renameChat, restoreChat } from '../chat/chat_list';
 import { listChatsOfOthers, listWaitingChats } from '../chat/waiting_chats';
 import { describeProgress } from '../chat/status_text';
+import { FoundMessage, openFoundChat } from '../chats/found_message';
 import { searchChats } from '../chats/search';
 import { Drafts, putBackMessage, startChat, UnsentMessage } from '../chat/drafts';
 import { createElement } from './common/element';
@@ -24,8 +25,8 @@ import { FirstSteps } from './first_run/first_steps';
 import { fetchOlderPage } from '../chat/fetch_page';
 import { estimatePrompt, estimateWithRequest } from '../chat/estimates';
 import { Suggestions, listSuggestions } from '../chat/suggestions';
-import type { Change } from '../chat/types';
 import { endsWithOutline } from './tools/outline';
+import type { Change } from '../chat/types';
 import { ChatContext, ChatId } from '../wire/protocol';
 import { isCommand } from '../chat/command_names';
 import { dequeue, enqueue } from '../chat/queue';
@@ -114,6 +115,11 @@ export function App({
   const [isExportShown, showExport] = React.useState(false);
   /** How many chats the user has started with the button. */
   const [startedCount, setStartedCount] = React.useState(0);
+  /** The message with which the chat was found, until the user goes to the list or to another chat. */
+  const [found, setFound] = React.useState<FoundMessage>();
+  React.useEffect(() => {
+    setFound(before => (before?.chatId === chat.id ? before : undefined));
+  }, [chat.id]);
   const panel = React.useRef<HTMLDivElement>(null);
   const waiting = React.useMemo(() => (isListShown ? [] : listWaitingCalls(chat)), [isListShown, chat]);
   const people = usePeople(chat, state.user);
@@ -150,6 +156,7 @@ export function App({
           isListShown={isListShown}
           onToggleList={() => {
             void session.loadChats();
+            setFound(undefined);
             showExport(false);
             showList(!isListShown);
           }}
@@ -207,9 +214,13 @@ export function App({
               currentChat={chat.id}
               activeNotebook={activeNotebook}
               onSearch={query => searchChats(session, query)}
-              onOpen={id => {
+              onOpen={(id, query) => {
                 showList(false);
-                void session.openChat(id);
+                void openFoundChat(session, id, query).then(message => {
+                  if (message !== undefined) {
+                    setFound(message);
+                  }
+                });
               }}
               onRename={(id, title) => void renameChat(session, id, title)}
               onDelete={(id, title) => {
@@ -226,6 +237,7 @@ export function App({
                   state={state}
                   chat={chat}
                   waiting={waiting}
+                  found={found}
                   surroundings={surroundings}
                   instructions={instructions}
                 />
@@ -350,11 +362,13 @@ interface ChatViewProps extends Props {
   readonly chat: Chat;
   /** The calls that wait for a decision, in the order in which they are drawn. */
   readonly waiting: readonly CallInChat[];
+  /** The message with which the chat was found; undefined if it was opened in another way. */
+  readonly found: FoundMessage | undefined;
 }
 
 /** Draws a chat with its prompt box. */
 function ChatView(props: ChatViewProps): React.ReactElement {
-  const { session, drafts, state, chat, waiting, surroundings, instructions } = props;
+  const { session, drafts, state, chat, waiting, found, surroundings, instructions } = props;
   const { trans } = useEnv();
   const place = React.useSyncExternalStore(surroundings.subscribe, surroundings.current);
   /** The earlier message that the user has chosen to edit; undefined while the prompt box has a new message. */
@@ -370,6 +384,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
   /** Whether a turn is running. */
   const busy = chat.status !== 'idle';
   const plan = React.useMemo(() => findPlan(chat.blocks, chat.tasks), [chat.blocks, chat.tasks]);
+  const hasOutline = React.useMemo(() => !busy && endsWithOutline(chat.blocks), [busy, chat.blocks]);
   const query = React.useCallback(
     (trigger: Trigger, contexts: readonly ChatContext[]): Promise<Suggestions> =>
       listSuggestions(trigger, chat.id, contexts, (method, params) => session.request(method, params)),
@@ -384,7 +399,6 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     [session]
   );
   const onBackground = React.useCallback(
-  const hasOutline = React.useMemo(() => !busy && endsWithOutline(chat.blocks), [busy, chat.blocks]);
     (id: string, chatId: ChatId) => {
       void session.requestOrShowError('chat/toolCallBackground', { chatId, id });
     },
@@ -421,6 +435,9 @@ function ChatView(props: ChatViewProps): React.ReactElement {
     [session]
   );
   const pickers = React.useRef<HTMLDivElement>(null);
+  const focusPromptBox = (): void => {
+    pickers.current?.closest('.eca-Panel')?.querySelector<HTMLElement>(PROMPT_BOX)?.focus();
+  };
   const onChooseModel = React.useCallback(() => {
     openPicker(pickers.current, 'model');
   }, []);
@@ -436,9 +453,6 @@ function ChatView(props: ChatViewProps): React.ReactElement {
         onCancelEdit();
       }
       void rollBack(session, block, extent);
-  const focusPromptBox = (): void => {
-    pickers.current?.closest('.eca-Panel')?.querySelector<HTMLElement>(PROMPT_BOX)?.focus();
-  };
     },
     [session, editedMessage, onCancelEdit]
   );
@@ -565,6 +579,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
           review={review}
           busy={busy}
           sentCount={sentCount}
+          found={sentCount === 0 ? found : undefined}
           onEarlier={chat.startCursor === undefined ? undefined : () => void fetchOlderPage(session, chat)}
           progress={describeProgress(chat, trans)}
           chatId={chat.id}
@@ -586,6 +601,14 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               }}
             />
           )}
+          {hasOutline && chat.hasProposedPlan !== true && mayAsk && (
+            <OutlineDecision
+              onApprove={() => {
+                void session.prompt(trans.__('Make it'), []);
+              }}
+              onChange={focusPromptBox}
+            />
+          )}
           {chat.questions.map(question => (
             <Question
               key={question.key}
@@ -601,14 +624,6 @@ function ChatView(props: ChatViewProps): React.ReactElement {
               contexts={chat.steers.flatMap(({ contexts }) => contexts)}
               waitsFor={trans.__('Waits for the next step')}
               onTakeBack={() => {
-          {hasOutline && chat.hasProposedPlan !== true && mayAsk && (
-            <OutlineDecision
-              onApprove={() => {
-                void session.prompt(trans.__('Make it'), []);
-              }}
-              onChange={focusPromptBox}
-            />
-          )}
                 session.takeBackWaitingMessages();
               }}
             />

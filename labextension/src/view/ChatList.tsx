@@ -26,8 +26,8 @@ interface Props {
   readonly activeNotebook: string | undefined;
   /** Asks the server for the chats that contain the words of a query; undefined when the search failed. */
   readonly onSearch: (query: string) => Promise<Excerpts | undefined>;
-  /** Shows a chat in the panel. */
-  readonly onOpen: (id: ChatId) => void;
+  /** Shows a chat in the panel. If the query was found in its messages, it is passed on, and otherwise it is empty. */
+  readonly onOpen: (id: ChatId, query: string) => void;
   /** Gives a chat a new title. */
   readonly onRename: (id: ChatId, title: string) => void;
   /** Deletes a chat at once. The title is for the notice with which the user undoes that. */
@@ -46,6 +46,8 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
   const [grouping, setGrouping] = React.useState(preferences.chatGrouping);
   const excerpts = useExcerpts(query.trim(), onSearch);
   const foundChats = filterChats(chats, query, excerpts);
+  /** Return the query if it was found in a message of a chat, otherwise ''. */
+  const getFoundQuery = (id: ChatId): string => ((excerpts?.get(id) ?? '') === '' ? '' : query);
   const pinned = new Set(preferences.pinnedChats);
   const groups = groupChats(foundChats, grouping, { now: Date.now(), activeNotebook, pinned });
   const togglePin =
@@ -74,7 +76,7 @@ export function ChatList({ chats, activeNotebook, onSearch, ...actions }: Props)
             if (event.key === 'Enter' && !event.nativeEvent.isComposing && query.trim() !== '' && first !== undefined) {
               // Otherwise the prompt box, which gets the focus, would get this key, too.
               event.preventDefault();
-              actions.onOpen(first.id);
+              actions.onOpen(first.id, getFoundQuery(first.id));
             }
           }}
         />
@@ -251,7 +253,7 @@ function Row({ chat, query, excerpt, isCurrent, isPinned, ...props }: RowProps):
         autoFocus={mode === 'renamed'}
         aria-current={isCurrent}
         onClick={() => {
-          onOpen(chat.id);
+          onOpen(chat.id, excerpt === '' ? '' : query);
         }}
       >
         <span className="eca-Chats-title" dir="auto">

@@ -33,6 +33,7 @@ RULES: list[dict[str, Any]] = [
         "message": "merge",
         "reply": [{"text": "An inner merge keeps common keys. So unmatched ROWS are lost.", "chunk": 3}],
     },
+    {"message": "long story", "reply": [{"text": "A line.\n\n" * 60 + "The end of it."}]},
     {"message": "", "reply": [{"text": "You said: {message}"}]},
 ]
 
@@ -152,6 +153,8 @@ def test_a_question_about_one_notebook_is_not_asked_in_the_chat_of_another(page:
 def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     ask(panel, "Why does the merge lose them?", "ROWS are lost.")
+    ask(panel, "A long story, please", "The end of it.")
+    expect(panel.message("Why does the merge lose them?")).not_to_be_in_viewport()
     panel.button("New chat").click()
     ask(panel, "Something else", "You said: Something else")
     panel.button("All chats").click()
@@ -171,7 +174,14 @@ def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> No
     page.keyboard.press("Tab")
     expect(row).to_be_focused()
     page.keyboard.press("Enter")
-    panel.sees("So unmatched ROWS are lost.")
+    # The chat opens at the message that was found, and not at its end.
+    found = panel.node.locator(".eca-mod-found")
+    expect(found).to_contain_text("So unmatched ROWS are lost.")
+    expect(found).to_be_in_viewport()
+    page.screenshot(path=_picture("found-message"), animations="disabled")
+    assert page.evaluate("() => [...CSS.highlights.get('eca-found')].map(String)") == ["unmatched"]
+    panel.button("Jump to the end").click()
+    expect(found).not_to_be_in_viewport()
 
 
 def test_enter_in_the_search_opens_the_first_chat_that_is_found(page: Page, lab: Lab) -> None:

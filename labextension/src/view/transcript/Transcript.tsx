@@ -12,11 +12,13 @@ import * as React from 'react';
 import { Block, Blocks } from '../../chat/blocks';
 import { Change } from '../../chat/types';
 import { Transcript as TranscriptState } from '../../chat/state';
+import type { FoundMessage } from '../../chats/found_message';
 import { createElement } from '../common/element';
 import { collectAnswer, findMessage, listAnswerEnds } from './answers';
 import { BlockActions, BlockView } from './BlockView';
 import { Changes, ReviewActions } from './Changes';
 import { CopyAnswer } from './CopyAnswer';
+import { highlightWords } from './highlight_words';
 import { RateAnswer } from './RateAnswer';
 import { useEnv } from '../common/env';
 import { Icon } from '../common/Icon';
@@ -40,6 +42,8 @@ type Props = BlockActions & {
   readonly progress: string;
   /** The number of messages that the user has sent from here. When it grows, the view scrolls to the end. */
   readonly sentCount: number;
+  /** The message with which a search has found the chat: the view goes to it, and highlights it. */
+  readonly found?: FoundMessage | undefined;
   /** Fetches the page of the history before all blocks; undefined when there is no such page. */
   readonly onEarlier: (() => void) | undefined;
   /** Shown after the blocks: questions, and messages that wait. */
@@ -71,13 +75,14 @@ export function Transcript(props: Props): React.ReactElement {
     busy,
     progress,
     sentCount,
+    found,
     onEarlier,
     children,
     ...actions
   } = props;
   const { trans } = useEnv();
   const [{ count, newerCount }, setPart] = React.useState(NEWEST);
-  const { frame, content, isAtEnd, jumpToEnd } = useStickToEnd(newerCount > 0);
+  const { frame, content, isAtEnd, jumpToEnd, leaveEnd } = useStickToEnd(newerCount > 0);
   useScrollAnchoring(frame, isAtEnd);
   // The blocks in the page are those from `first` up to, but not including, `last`.
   const last = blocks.length - newerCount;
@@ -119,6 +124,18 @@ export function Transcript(props: Props): React.ReactElement {
       jumpToEnd();
     }
   }, [sentCount, jumpToEnd]);
+  // When a search has found a message, the blocks around it come into the page, and the view goes to it. This is done
+  // once for each search: after that, new blocks may come.
+  const foundKey = found?.key;
+  React.useLayoutEffect(() => {
+    const index = blocks.findIndex(({ key }) => key === foundKey);
+    if (index >= 0) {
+      leaveEnd();
+      setPart(showAround(index, blocks.length));
+    }
+  }, [found, leaveEnd]);
+  const isFoundInPage = foundKey !== undefined && blocks.slice(first, last).some(({ key }) => key === foundKey);
+  useFoundMessage(frame, isFoundInPage ? found : undefined);
   return (
     <div className="eca-Transcript-frame">
       <div
@@ -132,7 +149,7 @@ export function Transcript(props: Props): React.ReactElement {
         <div className="eca-Transcript-content" ref={content}>
           {(first > 0 || onEarlier !== undefined) && <LoadMore frame={frame} side="start" onNear={loadEarlier} />}
           {blocks.slice(first, last).map((block, index) => (
-            <div key={block.key} className="eca-Block">
+            <div key={block.key} className={block.key === foundKey ? 'eca-Block eca-mod-found' : 'eca-Block'}>
               <BlockView
                 block={block}
                 subagent={findSubagent(block, subagents)}
@@ -222,18 +239,25 @@ function moveUpwards({ count, newerCount }: VisiblePart, blockCount: number): Vi
   return { count: Math.min(MAX_BLOCKS, wanted), newerCount: newerCount + Math.max(0, wanted - MAX_BLOCKS) };
 }
 
+/** Return the part with the block at `index` in its middle. `blockCount` is the number of blocks of the chat. */
+function showAround(index: number, blockCount: number): VisiblePart {
+  const newerCount = Math.max(0, blockCount - index - PAGE_SIZE / 2);
+  return { count: Math.max(PAGE_SIZE, blockCount - newerCount - index + PAGE_SIZE / 2), newerCount };
+}
+
 /**
  * Keep the view at the end of the chat while it is there, although the chat grows. The reader leaves the end by
  * scrolling up. `isCut`: later blocks are not in the page, so the end of the page is not the end of the chat.
  *
  * Return the refs for the frame, which scrolls, and for its content. `isAtEnd`: the view is at the end. `jumpToEnd`
- * scrolls to the end.
+ * scrolls to the end. `leaveEnd` lets the view stay where it is when the chat grows.
  */
 function useStickToEnd(isCut: boolean): {
   frame: React.RefObject<HTMLDivElement>;
   content: React.RefObject<HTMLDivElement>;
   isAtEnd: boolean;
   jumpToEnd: () => void;
+  leaveEnd: () => void;
 } {
   const frame = React.useRef<HTMLDivElement>(null);
   const content = React.useRef<HTMLDivElement>(null);
@@ -246,6 +270,10 @@ function useStickToEnd(isCut: boolean): {
     follows.current = true;
     setAtEnd(true);
     frame.current?.scrollTo({ top: frame.current.scrollHeight });
+  }, []);
+  const leaveEnd = React.useCallback(() => {
+    follows.current = false;
+    setAtEnd(false);
   }, []);
   React.useLayoutEffect(() => {
     const [box, inside] = [frame.current, content.current];
@@ -285,7 +313,7 @@ function useStickToEnd(isCut: boolean): {
       box.scrollTop = box.scrollHeight;
     }
   });
-  return { frame, content, isAtEnd, jumpToEnd };
+  return { frame, content, isAtEnd, jumpToEnd, leaveEnd };
 }
 
 /**
@@ -317,6 +345,50 @@ function useScrollAnchoring(frame: React.RefObject<HTMLDivElement>, isAtEnd: boo
     }
   });
 }
+
+/**
+ * Keep a message in view and its words highlighted, until the reader scrolls or presses something. So the message stays
+ * in view while the Markdown of the other blocks is drawn. `found` is undefined while the message is not in the page.
+ */
+function useFoundMessage(frame: React.RefObject<HTMLDivElement>, found: FoundMessage | undefined): void {
+  /** The message from which the reader has turned away. */
+  const left = React.useRef<FoundMessage>();
+  React.useEffect(() => {
+    const box = frame.current;
+    const element = box?.querySelector<HTMLElement>('.eca-mod-found');
+    // The button that jumps to the end is beside the box, in the same element.
+    const around = box?.parentElement;
+    if (found === undefined || box === null || !element || !around) {
+      return;
+    }
+    const observer = new ResizeObserver(() => {
+      if (left.current !== found) {
+        element.scrollIntoView({ block: 'center' });
+        // The browser reports a scroll only with the next frame. The other listeners must know the place before that.
+        box.dispatchEvent(new Event('scroll'));
+      }
+    });
+    const leave = (): void => {
+      left.current = found;
+    };
+    // Called at once with the present size, and then whenever something in the box grows.
+    observer.observe(box.firstElementChild ?? box);
+    READER_EVENTS.forEach(type => {
+      around.addEventListener(type, leave, { passive: true });
+    });
+    const endHighlight = highlightWords(element, found.words);
+    return () => {
+      observer.disconnect();
+      READER_EVENTS.forEach(type => {
+        around.removeEventListener(type, leave);
+      });
+      endHighlight();
+    };
+  }, [frame, found]);
+}
+
+/** The events of a reader who scrolls or presses something. */
+const READER_EVENTS = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 
 /** Return the first block of which at least a part is visible in the frame; undefined when there is none. */
 function findFirstVisible(box: Element): Element | undefined {
