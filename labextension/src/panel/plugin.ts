@@ -125,6 +125,8 @@ function activate(
       args.area === 'main' ? trans.__('Open the Assistant in the Main Area') : trans.__('Open the Assistant'),
     caption: trans.__('Talk with the assistant in a panel'),
     icon: assistantIcon,
+    // In Lab, the sidebar has a tab for the panel. In Jupyter Notebook the sidebar is closed, and shows no tab.
+    isVisible: ({ toolbar }) => toolbar !== true || app.name === NOTEBOOK_APP,
     describedBy: {
       args: {
         type: 'object',

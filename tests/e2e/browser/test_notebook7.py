@@ -42,6 +42,9 @@ def test_cells_help_and_the_panel_are_in_notebook_7_as_well(page: Page, lab: Lab
     notebook.wait_until_run(0)
     notebook.run(1)
     notebook.wait_for_output(1, "You said: Hello from a cell")
+    # The sidebar of Jupyter Notebook shows no tab for the panel, so the toolbar has a button that opens it.
+    page.get_by_role("button", name="Talk with the assistant in a panel").click()
+    expect(Panel(page).box).to_be_visible(timeout=SECONDS * 1000)
     notebook.run(2)
     help = page.locator(".jp-Cell .eca-Help")
     help.get_by_role("button", name="Fix").click(timeout=SECONDS * 1000)
