@@ -10,7 +10,7 @@ import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-import { assistantIcon } from '../view/common/assistant_icon';
+import { newQuestionIcon } from '../view/common/assistant_icon';
 
 /** Menus, the toolbar and shortcuts in schema/plugin.json use these ids. */
 const Command = { ask: 'eca:ask', stop: 'eca:stop' } as const;
@@ -41,7 +41,7 @@ function activate(
   app.commands.addCommand(Command.ask, {
     label: trans.__('Ask the Assistant in a New Cell'),
     caption: trans.__('Ask the assistant in a new cell below'),
-    icon: assistantIcon,
+    icon: newQuestionIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     isEnabled: () => findFrontNotebook() !== null,
     execute: async () => {

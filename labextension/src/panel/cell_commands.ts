@@ -9,7 +9,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { editIcon } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 
-import { assistantIcon } from '../view/common/assistant_icon';
+import { questionIcon } from '../view/common/assistant_icon';
 import { PanelPlace } from './place';
 
 /** Menus, toolbars and shortcuts in schema/plugin.json use these ids. */
@@ -29,7 +29,7 @@ export function addCellCommands(
   commands.addCommand(CellCommand.ask, {
     label: trans.__('Ask about this Cell'),
     caption: trans.__('Ask the assistant about this cell'),
-    icon: assistantIcon,
+    icon: questionIcon,
     describedBy,
     isEnabled,
     // No message is needed: the chip above the prompt box already names the cell.

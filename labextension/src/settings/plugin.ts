@@ -8,8 +8,8 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette, MainAreaWidget } from '@jupyterlab/apputils';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { settingsIcon } from '@jupyterlab/ui-components';
 
-import { assistantIcon } from '../view/common/assistant_icon';
 import { IPanelPlace, PanelPlace } from '../panel/place';
 import type { SettingsWidget } from './widget';
 
@@ -52,7 +52,7 @@ function activate(
     const widget = new MainAreaWidget({ content: new SettingsWidget(panel) });
     widget.id = 'jupyter-eca:settings';
     widget.title.label = trans.__('Assistant Settings');
-    widget.title.icon = assistantIcon;
+    widget.title.icon = settingsIcon;
     widget.toolbar.hide();
     widget.disposed.connect(() => {
       openSettings = undefined;
@@ -69,7 +69,7 @@ function activate(
     label: ({ section }) =>
       (typeof section === 'string' ? sections[section] : undefined) ?? trans.__('Assistant Settings'),
     caption: trans.__('Models, tools, keys, approval rules, background jobs and costs of the assistant'),
-    icon: assistantIcon,
+    icon: settingsIcon,
     describedBy: {
       args: {
         type: 'object',
