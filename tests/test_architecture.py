@@ -164,17 +164,6 @@ def test_no_function_is_named_by_a_participle() -> None:
     assert wrong == [], "begin the name of a function with a verb: `find_chats` and not `found_chats`"
 
 
-def test_a_frozen_dataclass_shares_its_methods_with_all_others() -> None:
-    own = ROOT / OURS / "frozen.py"
-    wrong = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sources(OURS)
-        for node in ast.walk(tree_of(path))
-        if path != own and isinstance(node, ast.Call) and ast.unparse(node) == "dataclass(frozen=True, slots=True)"
-    ]
-    assert wrong == [], "write `@frozen`: `dataclass` takes 13 KiB for each such class, and `frozen.py` 5"
-
-
 @pytest.mark.parametrize("room", ["protocol", "engine"])
 def test_the_core_is_pure(room: str) -> None:
     wrong = [str(found) for found in imports() if found.room == room and found.top in IMPURE]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
-
-from jupyter_eca.frozen import frozen
 
 Json = Mapping[str, Any]
 
@@ -24,7 +22,7 @@ _SEPARATOR: Final = "__"
 _MCP: Final = f"mcp{_SEPARATOR}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentCall:
     """A tool call of an outside agent. Fields that the agent has not described are empty."""
 

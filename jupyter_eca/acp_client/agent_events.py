@@ -5,9 +5,8 @@ The events must not know our chats: `host/outside` feeds them to the engine.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.acp_client.agent_call import AgentCall
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.lifecycle import AgentOption
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextSaid:
     """A piece of the agent's answer."""
 
@@ -24,14 +23,14 @@ class TextSaid:
     """The id of the message; "" if the agent gives none. Another id begins another message."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Thought:
     """A piece of the agent's reasoning."""
 
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ImageShown:
     """An image in the agent's answer."""
 
@@ -40,14 +39,14 @@ class ImageShown:
     """The data of the image, without a prefix."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallDescribed:
     """A tool call has begun, or more is known of it. `call.status` says how far it is."""
 
     call: AgentCall
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PermissionAsked:
     """The agent asks whether a call may run, and waits for the answer."""
 
@@ -58,7 +57,7 @@ class PermissionAsked:
     """The answers that the agent offers."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The agent has changed its plan."""
 
@@ -66,7 +65,7 @@ class PlanChanged:
     """The text and the status of each step: `pending`, `in_progress` or `completed`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentUsageChanged:
     """How full the context window of the agent's model is."""
 
@@ -78,14 +77,14 @@ class AgentUsageChanged:
     """What the session has cost so far in US dollars; None when it is not known, or another currency."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentTitleChanged:
     """The agent has given the session a title."""
 
     title: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The session has another mode."""
 
@@ -93,7 +92,7 @@ class ModeChanged:
     """The name that the agent gives to the mode."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OptionsChanged:
     """The session has other options, or other values of them. `AgentSession.options` has them."""
 
@@ -101,14 +100,14 @@ class OptionsChanged:
     """The options that have another value than before."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NoticeShown:
     """A notice for the user, from the agent or from us."""
 
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PromptEnded:
     """The agent has answered the prompt. Nothing of its turn follows."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +17,7 @@ START_SECONDS: Final = 120.0
 CANCEL_SECONDS: Final = 8.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Launch:
     """What is needed to start an outside agent."""
 

@@ -9,14 +9,13 @@ them for other sessions too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
-
-from jupyter_eca.frozen import frozen
 
 Json = Mapping[str, Any]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PermissionOption:
     """An answer that the agent offers."""
 

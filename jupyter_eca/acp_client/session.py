@@ -24,7 +24,6 @@ from jupyter_eca.acp_client.permission import CANCELLED, can_allow, choose_answe
 from jupyter_eca.acp_client.process import AgentProcess
 from jupyter_eca.acp_client.updates import UpdateReader, read_open_mode
 from jupyter_eca.errors import AgentError, FrameError, PeerLeft, RemoteError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.acp import CANCELLATION, VERSION, AcpErrorCode
 from jupyter_eca.protocol.base import find_fault
 from jupyter_eca.protocol.jsonrpc import ErrorCode, Request
@@ -59,7 +58,7 @@ WHAT_TO_CHECK: Final = (
 INVALID_MESSAGE: Final = "{title} wrote something that is no message of the protocol; it was ignored."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ListedSession:
     """A session that an agent has kept, as it lists it."""
 

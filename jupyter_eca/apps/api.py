@@ -13,6 +13,7 @@ import os
 import sys
 import uuid
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,6 @@ from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.apps.kernel.answer.turn import build_answer
 from jupyter_eca.engine.text.mentions import parse_live, split_mention
 from jupyter_eca.errors import LocalError, RemoteError, TurnError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.contexts.resolve import LIVE
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.context import DirectoryContext, FileContext, LinesRange, WebContext
@@ -44,7 +44,7 @@ _STOP_SECONDS: Final = 5.0
 _NO_APPROVE_REASON: Final = "The program that asked approves nothing: it was connected without `approve`."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question of the program, with all that is sent for it."""
 

@@ -12,10 +12,10 @@ import asyncio
 import inspect
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from jupyter_eca.errors import LocalError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import make_arguments_model, make_schema, validate
 from jupyter_eca.protocol.tool import LentTool, ToolCallResult
 
@@ -30,7 +30,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _MarkedFunction:
     """A function that is marked as a tool."""
 

@@ -7,12 +7,12 @@ the agents from the configuration.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.schema import AGENT_ALIASES
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ECA_ONLY: Final = frozenset({"compact_chat", "git", "tool_search", "web_search"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentProblem:
     """A mistake in the settings of an agent."""
 

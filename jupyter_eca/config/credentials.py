@@ -25,13 +25,12 @@ import logging
 import os
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.config.keyring_backend import Keyrings
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -51,7 +50,7 @@ _IN_PLAIN = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StoredKey:
     """A stored key."""
 

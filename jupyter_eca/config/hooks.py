@@ -7,13 +7,13 @@ This module must not run a hook: `host.hooks` does. `schema` is its neighbour: i
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from jupyter_eca.engine.approval.policy import Rule
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.base import Model
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Hook(Model):
         return (action.timeout or self.timeout or DEFAULT_TIMEOUT) / 1000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RejectedHook:
     """A hook that is ignored because of an error."""
 

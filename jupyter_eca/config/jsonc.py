@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _JsonToken:
     """A token of the text, and where it begins and ends."""
 
@@ -38,7 +38,7 @@ class _JsonToken:
     """The position after its last character."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Member:
     """A member of an object. The numbers are positions in the text."""
 
@@ -54,7 +54,7 @@ class _Member:
     """Where the comma after the value ends; None when there is no comma."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Object:
     """An object. The numbers are positions in the text."""
 

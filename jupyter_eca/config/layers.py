@@ -48,7 +48,6 @@ from jupyter_eca.config.trust.restrictions import (
 )
 from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,7 +145,7 @@ def read_config(
     return reader.apply_policies(policies, own_environment)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _ConfigPart:
     """One file of the configuration."""
 

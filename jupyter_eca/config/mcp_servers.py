@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -19,7 +20,6 @@ from pydantic import ValidationError
 from jupyter_eca.config import McpServerConfig, jsonc
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ _SERVERS: Final = "mcpServers"
 _VARIABLE = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ConfigSources:
     """The configuration files, in which MCP servers and other settings can be defined."""
 

@@ -13,6 +13,7 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -24,7 +25,6 @@ from jupyter_eca.config.hooks import Hook
 from jupyter_eca.config.layers import ALLOWED
 from jupyter_eca.config.provider_schema import ProviderConfig
 from jupyter_eca.config.schema import Config
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.field_docs import read_field_docs
 
@@ -84,7 +84,7 @@ and in `~/.config/eca`. The text of the file is the prompt. The front matter of 
 """
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReferenceKey:
     """A row of the page, for one key."""
 
@@ -100,7 +100,7 @@ class ReferenceKey:
     """The model of the value, or of the values in it; None when there is no model."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReferenceSection:
     """A section of the page, for one model."""
 

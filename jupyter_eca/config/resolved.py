@@ -8,13 +8,13 @@ and `layers`, which reads the configuration.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.agents import CODE, resolve_agents
 from jupyter_eca.config.hooks import parse_hooks
 from jupyter_eca.config.schema import AGENT_ALIASES, AgentMode
 from jupyter_eca.engine.model.budget import BudgetScope
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ResolvedConfig:
     """A configuration and all that is computed from it alone."""
 

@@ -6,25 +6,24 @@ result back to the engine: it calls `step` with one of the `inputs`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import ModelRequest, ToolSpec
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Gather:
     """Read the contexts that the prompt mentions (`@data.csv`); or, if the prompt is a command, run the command."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CancelGathering:
     """Stop what `Gather` began: the reading of contexts, or the command."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallModel:
     """Send a request to the model, or to the outside agent of the turn.
 
@@ -38,7 +37,7 @@ class CallModel:
     """The request to send."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CancelModel:
     """Cancel a model call."""
 
@@ -46,7 +45,7 @@ class CancelModel:
     """The number of the model call."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Feed `WaitEnded` when the time has passed."""
 
@@ -56,7 +55,7 @@ class Wait:
     """How long the wait lasts."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CancelWait:
     """Cancel a wait."""
 
@@ -64,7 +63,7 @@ class CancelWait:
     """The number of the model call that failed."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RunTool:
     """Run a tool. Feed `ToolFinished` when it has ended."""
 
@@ -76,7 +75,7 @@ class RunTool:
     """The arguments of the call."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CancelTool:
     """Cancel a running tool. Still feed `ToolFinished` when it has ended."""
 
@@ -84,7 +83,7 @@ class CancelTool:
     """The id of the call."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AskUser:
     """Ask the user to approve or reject a call. Feed `Approved` or `Rejected`; feed `Rejected` if nobody can answer."""
 
@@ -92,7 +91,7 @@ class AskUser:
     """The id of the call."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class MakeTitle:
     """Ask a model for the title of the chat. The turn does not wait for it.
 
@@ -103,7 +102,7 @@ class MakeTitle:
     """The request to send."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RefuseCall:
     """Tell the outside agent that one of its calls was rejected. It is waiting for the decision."""
 

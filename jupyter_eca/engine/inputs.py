@@ -10,12 +10,11 @@ always what the model reads. So some inputs have one text for the user and anoth
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.errors import FailureKind
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Person
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The settings of one turn: its model, tools, rules and limits."""
 
@@ -80,7 +79,7 @@ class Setup:
     """The user's own prompt for the title; empty for ours."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Prompted:
     """The user sends a prompt or a command. A turn begins."""
 
@@ -104,7 +103,7 @@ class Prompted:
     shown as words of the user. Empty for a prompt that a user has sent."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallRequested:
     """A program of the user, not a model, calls a tool. The turn that begins consists of this one call."""
 
@@ -135,7 +134,7 @@ class CallRequested:
     """See `ModelFinished.unseen_path`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """The effect `Gather` has ended: the contexts that the prompt mentions have been read."""
 
@@ -157,7 +156,7 @@ class Gathered:
     """A line of progress that names the files that are sent because the message names them, "" for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandEnded:
     """A command of ours has ended, or the turn was refused before the model was called."""
 
@@ -172,7 +171,7 @@ class CommandEnded:
     """Why it failed, when an error ended it; None for a result or a refusal."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CompactionRequested:
     """A command of ours requests a summary of the conversation."""
 
@@ -181,7 +180,7 @@ class CompactionRequested:
     """What the summary must contain above all, in the user's words."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Steered:
     """The user sends a message during a turn. The model reads it before its next step (ECA: `chat/promptSteer`)."""
 
@@ -202,7 +201,7 @@ class Steered:
     """Who has sent the message, if that is known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallProgressed:
     """A running call has made progress: for example, its subagent has taken a step."""
 
@@ -213,7 +212,7 @@ class CallProgressed:
     """The new details of the call, which replace the old ones."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CostAdded:
     """A reply that is not in the conversation was paid for by this chat: a subagent's, or the title of the chat."""
 
@@ -226,7 +225,7 @@ class CostAdded:
     """The cost in US dollars; None when the price is unknown."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TrustChanged:
     """The user switches trust on or off. It takes effect with the next call."""
 
@@ -235,7 +234,7 @@ class TrustChanged:
     """Whether calls that need approval run without it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PolicyChanged:
     """The approval rules have changed. They take effect at once, also for calls that wait for approval."""
 
@@ -244,7 +243,7 @@ class PolicyChanged:
     """The new rules."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FactAdded:
     """Something that belongs to no turn must be shown in the chat."""
 
@@ -253,7 +252,7 @@ class FactAdded:
     """A flag, the rating of an answer, a new title, or a line for the user."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NoteAdded:
     """Something happened outside of the turns: a background job has ended, or the user took back changes. The model is
     never called for this alone; it reads the note with its next request."""
@@ -265,7 +264,7 @@ class NoteAdded:
     """The text for the model."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HookReported:
     """A hook has begun, has ended or has a message for the user. The report belongs to the turn under way, if there is
     one."""
@@ -275,7 +274,7 @@ class HookReported:
     """What the user sees of the hook."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Streamed:
     """A piece of the model's reply has arrived."""
 
@@ -286,7 +285,7 @@ class Streamed:
     """The piece."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ModelFinished:
     """The model's reply is complete. The four mappings are about its tool calls; their keys are the ids of the
     calls."""
@@ -307,7 +306,7 @@ class ModelFinished:
     As long as there is one, a call that may run the changed code needs approval."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallBegun:
     """An outside agent has begun a tool call. Its reply is not complete yet."""
 
@@ -322,7 +321,7 @@ class CallBegun:
     """What the call would do, as far as it is known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallReady:
     """The arguments of an outside agent's call are complete, so that the call can be decided. The agent waits for the
     decision, unless it runs the call without asking."""
@@ -361,7 +360,7 @@ class RefusalReason(StrEnum):
     """The server refuses the sender: the key, the account or the name of the model."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ModelFailed:
     """The model call failed."""
 
@@ -384,7 +383,7 @@ class ModelFailed:
     """The kind of the failure. A client uses it to offer what helps, such as another model or a sign-in."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WaitEnded:
     """The wait that the effect `Wait` began is over."""
 
@@ -393,7 +392,7 @@ class WaitEnded:
     """The number of the model call that failed."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
     """A tool has ended."""
 
@@ -423,7 +422,7 @@ class ToolFinished:
     one; else empty."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Approved:
     """A user approves a call."""
 
@@ -438,7 +437,7 @@ class Approved:
     """Who has approved the call, if that is known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A user rejects a call, or nobody can approve it."""
 
@@ -453,7 +452,7 @@ class Rejected:
     """Who has rejected the call, if that is known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The user stops the turn."""
 

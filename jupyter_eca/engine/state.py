@@ -6,7 +6,7 @@ it from the stored events.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from jupyter_eca.engine.model import compaction
 from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.approval.approval_scope import ApprovalScope
@@ -46,7 +45,7 @@ class TitleState(Enum):
     """No model is asked for another one: there is no title yet, somebody has given it, or a model has made it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatState:
     """A chat as an immutable value. The function `step` never changes it; it makes a new one."""
 

@@ -6,18 +6,18 @@ The two tables are `TURNS` in `turn` and `TOOL_CALLS` in `tool_call`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from jupyter_eca.errors import IllegalSignal
-from jupyter_eca.frozen import frozen
 
 Status = TypeVar("Status", bound=StrEnum)
 Signal = TypeVar("Signal", bound=StrEnum)
 Move = TypeVar("Move", bound=StrEnum)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Table(Generic[Status, Signal, Move]):
     """A state machine. A signal without a row for the current status is illegal."""
 

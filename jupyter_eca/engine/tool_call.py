@@ -7,7 +7,7 @@ decided in `approval/policy`. The table for a whole turn is in `turn`.
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,7 +17,6 @@ from jupyter_eca.engine.approval.policy import CallAdjustment
 from jupyter_eca.engine.approval.shell_parser import certainly_changes_nothing
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.engine.table import Table
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, Origin, SandboxState, ShellCommandDetails
 
@@ -127,7 +126,7 @@ TERMINAL = frozenset({Status.CALLED, Status.REJECTED})
 NO_ADJUSTMENT: Final = CallAdjustment()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """One tool call of the reply under way."""
 

@@ -7,11 +7,9 @@ made: for a Jupyter server, `apps/server/authorization.py` decides.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +30,7 @@ class AccessLevel(IntEnum):
     """The client may approve tool calls, answer questions and change the rules of approval."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ClientAccess:
     """What a client may do."""
 

@@ -5,15 +5,14 @@ It must not open them: their owners do. `workspace/paths.py` finds the database.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DataFolder:
     """The folder of a database of chats."""
 

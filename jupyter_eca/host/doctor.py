@@ -10,6 +10,7 @@ import asyncio
 import importlib.metadata
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
@@ -18,7 +19,6 @@ from jupyter_eca.config import find_problems
 from jupyter_eca.config.mcp_servers import ConfigSources
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.errors import NotSaved
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.setup_checks.addresses import find_address_problems, find_network_problems
 from jupyter_eca.host.setup_checks.config_files import find_file_problems
 from jupyter_eca.host.setup_checks.installation import find_installation_problems
@@ -130,7 +130,7 @@ def _is_usable(model: str, models: tuple[str, ...]) -> bool:
 # -- what is wrong
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _SetupMistakes:
     """What is wrong in the user's set-up, found without a request to anyone."""
 

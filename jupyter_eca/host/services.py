@@ -6,11 +6,11 @@ few of these services takes just those, and a part that needs many takes `Servic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config import register_secrets, resolve
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ class Current:
         return self.resolved.config
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Services:
     """The shared parts of one host."""
 

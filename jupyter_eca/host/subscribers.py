@@ -11,9 +11,9 @@ import asyncio
 import logging
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.credentials.browser_sign_in import User
 from jupyter_eca.protocol.lifecycle import MessageType, ShowMessageParams
 from jupyter_eca.protocol.question import ChatAskQuestionResult
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A notification that is no event of a chat."""
 
@@ -42,7 +42,7 @@ class Notice:
     """Only clients that see this chat get the notice. None: all clients."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatReload:
     """A request to show a chat from its beginning, because the chat was rolled back, or is a copy of another chat. It
     is a class, so that a front can put it into the same queue as events and notices."""
@@ -95,7 +95,7 @@ class Subscriber(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatQuestions:
     """Asks the users of one chat. Implements `workspace.ports.QuestionAsker`."""
 

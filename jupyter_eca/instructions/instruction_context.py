@@ -5,9 +5,8 @@ It must not collect instructions: `sources.py` calls all sources. The host build
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Files, Kernel, Kernels, Notebooks
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class InstructionContext:
     """The turn that is about to begin: its agent, its model and its workspace."""
 

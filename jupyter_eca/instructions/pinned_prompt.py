@@ -6,11 +6,12 @@ The module must not know chats or hosts. `host/turn/system_prompt.py` decides wh
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jupyter_eca.engine.model.texts import Section, join_sections
-from jupyter_eca.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PinnedPrompt:
     """A system prompt that is used for the following turns of a chat too."""
 

@@ -11,6 +11,7 @@ The module must not read `AGENTS.md`: `agents_md.py` does.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -20,7 +21,6 @@ from jupyter_eca.config.front_matter import parse_front_matter
 from jupyter_eca.config.provider_schema import check_pattern
 from jupyter_eca.config.schema import AGENT_ALIASES
 from jupyter_eca.engine.model.texts import Section
-from jupyter_eca.frozen import frozen
 from jupyter_eca.instructions import globs, text_files
 from jupyter_eca.instructions.template import render
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -47,7 +47,7 @@ _CATALOGUE: Final = """Rules for some files only. Before you change (`modify`) o
 them matches, fetch that rule with `fetch_rule`, by its id and the absolute path of the file; once for each rule."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class InstructionRule:
     """One rule. Its text may contain conditions of the template syntax, which are not resolved yet."""
 

@@ -7,10 +7,10 @@ is a request to a model. The module must not know the SDK or the host. The host 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.tool_result import ignore_report
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.tool_result import Report
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class McpCaller:
     """Who uses a server: a chat, and one of its tool calls."""
 
@@ -37,7 +37,7 @@ NO_CALLER: Final = McpCaller()
 """For requests that we send to a server ourselves, without a chat."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SamplingRequest:
     """A sampling request (`sampling/createMessage`): what a server wants to ask a model."""
 
@@ -64,7 +64,7 @@ class StopReason(StrEnum):
     """The answer reached one of the stop sequences."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SamplingResult:
     """The answer of the model to a sampling request."""
 

@@ -41,7 +41,6 @@ from pydantic import BaseModel, ValidationError
 
 from jupyter_eca import redaction
 from jupyter_eca._version import __version__
-from jupyter_eca.frozen import frozen
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.active_calls import ActiveCalls
 from jupyter_eca.mcp_client.client_features import NO_CALLER
@@ -94,7 +93,7 @@ class CallTimeoutError(Exception):
     """A call took longer than its timeout."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ConnectionAttempt:
     """One way to connect to a server."""
 
@@ -131,7 +130,7 @@ def list_attempts(settings: ConnectionSettings, auth: httpx2.Auth | None) -> tup
     return (ConnectionAttempt(open_process, is_first=True), ConnectionAttempt(open_process, is_legacy=True))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ServerLists:
     """The lists of what a server offers. `tools`, `prompts` and `resources` are in the form of the SDK."""
 

@@ -5,9 +5,8 @@ It must not import the SDK or `server.py`, which makes the settings. `connection
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_eca.mcp_client.watched_resources import AttachedResources
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ConnectionTiming:
     """The time limits and pauses of a connection, in seconds."""
 
@@ -33,7 +32,7 @@ class ConnectionTiming:
     """The time that a start may take if the user must sign in with a browser."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ConnectionSettings:
     """The settings of one connection."""
 

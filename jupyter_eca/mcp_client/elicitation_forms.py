@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.question import FieldKind
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Form(_Schema):
     required: tuple[str, ...] = ()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FormQuestion:
     """The question for one field. The user chooses one of the choices. Where there are none, or where several may be
     chosen, the user types the answer."""

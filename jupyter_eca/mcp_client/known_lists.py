@@ -20,11 +20,11 @@ import os
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.config import McpServerConfig
@@ -39,7 +39,7 @@ _MAX_BYTES: Final = 2_000_000
 _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KnownLists:
     """The lists of all servers that have run. All methods block, because they use the disk: call them in a thread."""
 

@@ -9,7 +9,7 @@ These sentences call the server "it", because they are always shown together wit
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,7 +20,6 @@ from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.mcp_client import transports
 from jupyter_eca.mcp_client.connection import (
     CallTimeoutError,
@@ -47,7 +46,7 @@ _TEMPORARY_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _NEEDS_MORE: Final = "it wants its user to sign in again and to allow more than before"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SessionEnd:
     """How a session ended by itself."""
 

@@ -15,7 +15,6 @@ from html import escape
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import parse_qs, urlsplit
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _FOR_NOW: Final = " There is no system keyring to store it in, so it ends with t
 _FAILED: Final = "The sign-in to {where} did not work: {why}."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SignInPage:
     """The page that the browser shows at the end."""
 
@@ -59,7 +58,7 @@ class SignInPage:
         return f"<!doctype html><meta charset=utf-8><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Landing:
     """The address that the browser comes back to, and what belongs to it."""
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from enum import IntEnum
 from math import isfinite
 from typing import Any, cast
 
 from jupyter_eca.errors import FrameError
-from jupyter_eca.frozen import frozen
 
 # A body is kept in memory as a whole. The limit is larger than any notebook that a client sends, and small enough that
 # a hostile client cannot use up the memory.
@@ -55,7 +55,7 @@ CANCEL = "$/cancelRequest"
 """The method of ECA by which either side cancels its own request."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Cancellation:
     """How either side cancels its own request. The other side still answers the request."""
 
@@ -69,7 +69,7 @@ LSP_CANCELLATION = Cancellation(CANCEL, "id")
 """The cancellation of the Language Server Protocol, which ECA uses too."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Request:
     """A call that needs an answer."""
 
@@ -79,7 +79,7 @@ class Request:
     params: Any
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Notification:
     """A call that has no answer."""
 
@@ -87,7 +87,7 @@ class Notification:
     params: Any
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Result:
     """The answer to a request that succeeded."""
 
@@ -95,7 +95,7 @@ class Result:
     result: Any
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ErrorResponse:
     """The answer to a request that failed."""
 

@@ -7,10 +7,10 @@ neighbour: it has the messages that carry a method.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol import (
     approval,
     changes,
@@ -41,7 +41,7 @@ class Sender(StrEnum):
     SERVER = "server"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Method:
     """A row of the table."""
 

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 from jupyter_eca._version import __version__
 from jupyter_eca.errors import RemoteError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol import chat, chats, command, context, lifecycle, mcp, notebook, question, tool
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.content import Role, TextContent
@@ -96,7 +95,7 @@ class ServerSetup:
     """Set when the first `config/updated` has arrived."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallDecision:
     """The user's decision about one tool call."""
 

@@ -20,10 +20,9 @@ After a restart of the server nothing is known either, and the model is asked to
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +57,7 @@ def make_cell_key(path: str, id: str) -> VersionKey:
     return ("cell", path, id)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Part:
     """Some lines of one version of a file."""
 

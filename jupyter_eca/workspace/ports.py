@@ -62,12 +62,11 @@ show why the promises matter:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     import asyncio
@@ -108,7 +107,7 @@ class RunObserver(Protocol):
     def __call__(self, cell: str, tail: Callable[[], str], /) -> None: ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Files:
     """The folders that the assistant may see. The first of them is also the root of Jupyter's contents API."""
 
@@ -274,7 +273,7 @@ class CellKernel(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RunningKernel:
     """A kernel that runs."""
 
@@ -360,7 +359,7 @@ class OpenNotebooks(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RanInput:
     """An input that ran in a kernel, for example a cell."""
 
@@ -404,7 +403,7 @@ class QuestionAsker(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OutputPart:
     """A part of a stored output. Positions count bytes of UTF-8."""
 
@@ -418,7 +417,7 @@ class OutputPart:
     """The size of the whole output."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FoundLines:
     """Lines of a stored output that contain a text, or that match a regular expression."""
 
@@ -492,7 +491,7 @@ CELLS: Final = "cells"
 """The type of a job that runs code in a kernel."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NewJob:
     """A job that is about to be registered."""
 
@@ -514,7 +513,7 @@ class NewJob:
     """When the job began, in seconds of the monotonic clock; None for now."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class JobEnding:
     """How a job ended by itself. It is not used for a job that was killed."""
 
@@ -573,7 +572,7 @@ class Jobs(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FetchedRule:
     """What the model reads when it fetches a rule."""
 
@@ -681,7 +680,7 @@ class McpServers(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """The files, kernels and notebooks that a host works on."""
 

@@ -6,16 +6,15 @@ It must not know tools or chats. `plugins/tools/base.py` defines what a tool is,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.model.request import DocumentPart, ImagePart
     from jupyter_eca.protocol.content import ToolCallDetails, UrlContent
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Report:
     """The progress of a tool call. Each report replaces the previous one."""
 
@@ -34,7 +33,7 @@ def ignore_report(_report: Report) -> None:
     """Ignore a report. This is for calls whose progress nobody watches."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool returns at the end of a call."""
 

@@ -10,11 +10,9 @@ offers the completions.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +24,7 @@ _EXPRESSION: Final = re.compile(r"\{([^}]*)\}")
 _SIMPLE_VARIABLE: Final = re.compile(r"\+?[\w.]+")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PartialUri:
     """How far a typed address matches a template."""
 
@@ -49,7 +47,7 @@ class PartialUri:
         return f"{self.before}{quote(value, safe='')}{self.after}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ResourceTemplate:
     """A resource template that a server offers. The fields are those of MCP."""
 

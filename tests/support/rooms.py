@@ -38,7 +38,7 @@ ROOMS = (
     "apps",
 )
 # Modules that any room may import. They import nothing of ours but each other.
-LEAVES = ("_version", "errors", "frozen", "log_fields", "redaction")
+LEAVES = ("_version", "errors", "log_fields", "redaction")
 # Links carry messages and know nothing of what is configured or decided.
 NARROWER = {"transport": frozenset({"protocol", *LEAVES})}
 # The hooks that Jupyter, IPython and `python -m` call: they import the apps on first use.

@@ -14,12 +14,12 @@ import asyncio
 import inspect
 import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.kernel.front_end import get_kernel
 from jupyter_eca.apps.kernel.options import CHAT_COMMANDS, COMMANDS, OPTIONS
 from jupyter_eca.errors import EcaError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ _COMMAND = re.compile(r"(?:\s*%%?eca\s(?:\s*-[mbv]\s+\S+|\s*-n)*\s*|\s*)(?P<word
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<']))[@#](?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@#!<>|*?]*))$""")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TypedWord:
     """The word that is being typed: a `/` command, or a file after `@` or `#`."""
 

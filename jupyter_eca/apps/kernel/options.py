@@ -6,10 +6,9 @@ It must not run anything: `magic` runs what the parser returns.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from difflib import get_close_matches
 from keyword import iskeyword
-
-from jupyter_eca.frozen import frozen
 
 # The commands of `%eca` with their arguments, and what each does, as `%eca help` shows it. The first word of a key is
 # the name of the command. A key of only one word is a command without an argument.
@@ -53,7 +52,7 @@ HELP = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CellQuestion:
     """A question to the assistant, with its options."""
 
@@ -84,7 +83,7 @@ class CellQuestion:
         return match[1] if match else ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LineCommand:
     """A command of `%eca`, for example `%eca use MODEL`."""
 
@@ -94,7 +93,7 @@ class LineCommand:
     """The words after the name; empty if there are none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Misuse:
     """A text that cannot be parsed."""
 

@@ -5,13 +5,13 @@ It must not start a kernel: `kernel_provisioner.py` does.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import Config, read_config
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.catalog import Catalog, find_plugs
 from jupyter_eca.workspace.environment import SERVER_TOKENS, drop_secrets
 from jupyter_eca.workspace.jobs.sandbox import Sandbox, make_kernel_sandbox
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SANDBOX_KEY: Final = '"kernels"'
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KernelRules:
     """What the kernels of one server get."""
 

@@ -14,7 +14,6 @@ from jupyter_eca.config.policy.document import BudgetLimits, Feature, FeatureSta
 from jupyter_eca.config.policy.sources import list_leaves
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.engine.approval.policy import Decision
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Limit:
     """A limit that a policy can set."""
 

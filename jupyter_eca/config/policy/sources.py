@@ -14,6 +14,7 @@ It must not apply a policy: its neighbour `enforcement` does.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -32,7 +33,6 @@ from jupyter_eca.config.policy.document import (
 from jupyter_eca.config.schema import Config
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ _OFF_FEATURES: Final = FeatureStates(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReadPolicy:
     """A policy document, and where it comes from."""
 

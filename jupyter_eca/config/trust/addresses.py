@@ -7,14 +7,13 @@ neighbour `layers` does, and applies the rule to each new layer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, cast
-
-from jupyter_eca.frozen import frozen
 
 Json = dict[str, Any]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Target:
     """A kind of entry of the configuration that has an address, and secrets that are only for this address."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from jupyter_eca.engine.approval.call_targets import FOLDER_ARGUMENT
 from jupyter_eca.engine.approval.named_arguments import describe_folder, get_parent_folder
 from jupyter_eca.engine.approval.shell_parser import get_line_keys
 from jupyter_eca.engine.model.request import ApprovalCoverage
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class ScopeKind(StrEnum):
     """Calls whose arguments name the same folders, addresses and texts, see `named_arguments`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ApprovalScope:
     """The calls that one approval for the session covers."""
 

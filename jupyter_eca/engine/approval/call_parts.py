@@ -13,10 +13,9 @@ has all parts of its tool.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import FileChangeDetails
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell
 
@@ -35,7 +34,7 @@ KIND: Final = "do"
 RUN: Final = "run"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallPart:
     """One of the things that a call does."""
 

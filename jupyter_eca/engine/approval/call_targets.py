@@ -8,7 +8,7 @@ the disk. The neighbour `line_targets` finds what a command line names, and `cod
 from __future__ import annotations
 
 import posixpath
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.call_parts import CallPart, list_parts
@@ -17,7 +17,6 @@ from jupyter_eca.engine.approval.named_arguments import describe_exactly, descri
 from jupyter_eca.engine.approval.path_resolver import BY_TEXT, guess_paths, list_texts
 from jupyter_eca.engine.approval.protected_paths import find_protected_name
 from jupyter_eca.engine.model.request import ApprovalCoverage
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ _CODE_NAMES: Final = frozenset(
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallTargets:
     """The files that a call names."""
 

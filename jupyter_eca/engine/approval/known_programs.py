@@ -18,12 +18,11 @@ out: then approvals are remembered for its exact line.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from jupyter_eca.frozen import frozen
 
-
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReadOnlyProgram:
     """The arguments with which a program only reads."""
 

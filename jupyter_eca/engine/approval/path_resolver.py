@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from jupyter_eca.engine.approval.protected_paths import is_matched_by_pattern, is_protected
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +31,7 @@ def resolve_by_text(path: str, folder: str) -> tuple[str, ...]:
     return (posixpath.normpath(posixpath.join(folder, path)),)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PathResolver:
     """Resolves the paths of a call."""
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,7 +37,6 @@ from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets
 from jupyter_eca.engine.approval.review_time import may_run_code
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT, CallToMatch
 from jupyter_eca.engine.approval.shell_parser import parse_commands
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import Cause, RejectReason
@@ -55,7 +54,7 @@ class Decision(StrEnum):
     DENY = "deny"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision about one call, with its reason."""
 
@@ -82,7 +81,7 @@ def asks_each_time(cause: Cause | None) -> bool:
     return cause is not None and cause.kind in {"always", "protected", "loads", "unparsed", "unseen", "repository"}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallAdjustment:
     """The changes that hooks (programs of the user) and the preview make to a call, before the decision about it."""
 

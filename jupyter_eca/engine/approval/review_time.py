@@ -13,9 +13,9 @@ reason for such a question is `unseen` in `Cause.kind`.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import FileChangeDetails, Origin
 
@@ -34,7 +34,7 @@ _RUN_AT_START: Final = re.compile(
 _RUN_NOTHING: Final = frozenset({"spawn_agent", "bg_job"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReviewSituation:
     """What the decision about one call depends on, besides the call."""
 

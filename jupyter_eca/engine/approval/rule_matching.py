@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import ApprovalCoverage
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ COMMAND_ARGUMENT: Final = "command"
 _LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])*", re.DOTALL)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallToMatch:
     """A call that is compared with rules."""
 

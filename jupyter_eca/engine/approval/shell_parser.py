@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from jupyter_eca.engine.approval import known_programs
-from jupyter_eca.frozen import frozen
 
 # The grammar: one group for each kind of token. A text that matches none of them is not in the grammar.
 _TOKEN: Final = re.compile(
@@ -88,7 +88,7 @@ _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 _EXPANDED: Final = re.compile(r"[{}*?\[~]|^=")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Redirect:
     """A redirection of a command."""
 
@@ -117,7 +117,7 @@ class Redirect:
         return ">" in self.operator and not self.is_harmless
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ParsedCommand:
     """One simple command of a line."""
 
@@ -175,7 +175,7 @@ class ParsedCommand:
         )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LineKeys:
     """What an approval of a line remembers: either programs or the line."""
 
@@ -185,7 +185,7 @@ class LineKeys:
     """The whole line, if one of its commands may do more than read; else empty."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Token:
     """A word, an operator or a redirection of a line."""
 

@@ -17,8 +17,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from jupyter_eca.frozen import frozen
-
 UNKNOWN: Final = "\ue000"
 """Stands for a text that is not known. Unicode gives no meaning to this character."""
 FIRST_OUTPUT: Final = 0xE001
@@ -44,7 +42,7 @@ _BACKQUOTED: Final = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _BEFORE_COMMENT: Final = " \t\n;&|()"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ScriptParts:
     """The parts of a script."""
 

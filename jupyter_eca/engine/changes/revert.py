@@ -18,10 +18,10 @@ deleted. A cell is put after the nearest cell that was before it and that has no
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.notebook import DeleteCell, EditCell, InsertCell, MoveCell, NotebookCell, PutCell
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ChangeDecision(StrEnum):
     """The user took it back."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RecordedChange:
     """One change of one cell that a turn has made. It is stored in a checkpoint, which is made before each change."""
 
@@ -85,7 +85,7 @@ class RecordedChange:
         return self.moves or self.before != self.after
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StandingChanges:
     """The changes of one cell that stand, see the top of this module."""
 
@@ -117,7 +117,7 @@ def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standin
     return StandingChanges(tuple(reversed(standing)), broken)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RevertPlanner:
     """Plans the steps that take back changes of one notebook."""
 

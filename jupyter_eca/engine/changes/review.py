@@ -5,10 +5,10 @@ It must not edit a notebook: `host/operations` does. Its neighbour `revert` plan
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, find_standing
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.notebook import CellType, PutCell
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ CellChangeKind = Literal["inserted", "edited", "deleted", "moved"]
 """What some changes did to a cell, all together."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CellReview:
     """What remains of the changes that some turns made to one cell."""
 

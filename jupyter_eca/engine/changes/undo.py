@@ -7,10 +7,10 @@ was written by others is put into blocks of code, so that it cannot change the l
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.chat.export import add_fence
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.changes import ChangedCell, ChangedFile, ChangeExtent
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NOTHING: Final = "There are no changes to show or to take back."
 _SELECTION = re.compile(r"(?P<all>all\b)?(?P<numbers>[\d\s,]*)")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChangeSelection:
     """The changes that the user has selected with the arguments of a command."""
 

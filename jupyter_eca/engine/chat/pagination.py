@@ -6,9 +6,9 @@ events come from: its neighbour `host/store` reads them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.event import SummaryAside
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Page:
     """Some events of a chat, and the cursors of the pages around them. A cursor is the sequence number of an event."""
 

@@ -6,7 +6,7 @@ the model reads from the events. A live turn uses the same function.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from jupyter_eca.engine.model.history import add_event, has_unanswered_words, is
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState, TitleState
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import (
     Content,
     HookActionFinishedContent,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Aside
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RestoredChat:
     """A chat that was rebuilt from its events."""
 

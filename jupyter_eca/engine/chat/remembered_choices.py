@@ -16,10 +16,9 @@ This module must not know where choices are stored: `host.chat.choice_memory` re
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -33,7 +32,7 @@ class ChoiceName(StrEnum):
     VARIANT = "variant"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RememberedChoice:
     """A choice of the user in place of a configured default."""
 
@@ -51,7 +50,7 @@ class RememberedChoice:
     """The path of the notebook in which it was chosen. "" for the user's last choice in any notebook."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentDefaults:
     """What is configured for an agent that the user may choose.
 
@@ -66,7 +65,7 @@ class AgentDefaults:
     """Identifies its own approval rules: two texts are equal only if the rules are."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChoiceOptions:
     """What can be chosen now."""
 
@@ -82,7 +81,7 @@ class ChoiceOptions:
     """Returns the variants of a model."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RecalledChoices:
     """What a new chat begins with."""
 

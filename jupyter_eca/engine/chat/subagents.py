@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.request import MAX_PICTURES, ImagePart
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import ImageContent, Role, TextContent, ToolCallContent, ToolCalledContent
 from jupyter_eca.protocol.event import Outcome, ResultImageAside
 
@@ -40,7 +39,7 @@ message, in full. Nobody answers questions: decide what is open yourself, and sa
 If a call is rejected, go on without it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SubagentTask:
     """A task that a model gives to a subagent."""
 

@@ -11,10 +11,9 @@ sends, without the answer, whose length nobody knows. So one answer may exceed a
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +49,7 @@ _SCOPE_NAMES: Final = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Budget:
     """A limit, and how much of it was spent."""
 
@@ -71,7 +70,7 @@ class Budget:
         return self.limit + self.raised
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class BudgetExcess:
     """A budget that a request would exceed."""
 

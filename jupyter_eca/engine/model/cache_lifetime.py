@@ -26,16 +26,15 @@ It must not know a vendor: `plugins/providers/messages/request.py` writes the li
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from jupyter_eca.frozen import frozen
 
 # The lifetimes, in milliseconds.
 SHORT_MS: Final = 5 * 60 * 1_000
 LONG_MS: Final = 60 * 60 * 1_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatRhythm:
     """What the times of a chat's requests say about its user."""
 

@@ -12,7 +12,7 @@ are removed at most once. There is no summary of a conversation that is only a s
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
@@ -27,7 +27,6 @@ from jupyter_eca.engine.model.request import (
     ToolUsePart,
 )
 from jupyter_eca.engine.model.texts import CONTEXT, PRUNED_RESULT, REPEATED_PROMPT, SUMMARISE, SUMMARY_FOCUS
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +48,7 @@ _MIN_SHARE: Final = 0.25
 _SHORT_CHARS: Final = 2_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WindowUsage:
     """How full the model's context window was with the last reply, as the vendor counted it."""
 
@@ -59,7 +58,7 @@ class WindowUsage:
     """The size of the window in tokens; 0 when it is unknown."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SummaryUnderWay:
     """A summary that the model is writing."""
 

@@ -6,8 +6,9 @@ It must not send a request or change an editor. `plugins/providers` sends reques
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from jupyter_eca.engine.model.request import ChatMessage, ModelRequest, TextPart
-from jupyter_eca.frozen import frozen
 
 # The system prompts of the two requests.
 _REWRITE = """You rewrite a piece of text in an editor. You are given the selected text and an instruction. Answer \
@@ -33,7 +34,7 @@ AFTER_CHARS = 1_000
 _FENCE = "```"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextSelection:
     """A piece of text to rewrite."""
 

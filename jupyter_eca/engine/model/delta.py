@@ -6,10 +6,10 @@ arrive. The neighbour `request` has the request that they answer.
 
 from __future__ import annotations
 
-from jupyter_eca.frozen import frozen
+from dataclasses import dataclass
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of text."""
 
@@ -17,7 +17,7 @@ class TextDelta:
     """The piece."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReasoningDelta:
     """A piece of reasoning."""
 
@@ -25,7 +25,7 @@ class ReasoningDelta:
     """The piece."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReasoningEnd:
     """The reasoning so far is complete."""
 
@@ -33,7 +33,7 @@ class ReasoningEnd:
     """A text of the vendor that must be sent back with the reasoning, unchanged; empty for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolCallDelta:
     """A piece of a tool call."""
 
@@ -49,7 +49,7 @@ class ToolCallDelta:
     """A text of the vendor that must be sent back with the call, unchanged; empty for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UsageDelta:
     """The tokens that this request used, and their cost."""
 
@@ -78,7 +78,7 @@ class UsageDelta:
     """The outside agent that reports this usage; empty for a model of ours."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Remark:
     """A remark of the provider for the user, not for the model: for example, that the answer was cut off at the output
     limit. It is shown as a text of the role `system`."""
@@ -89,13 +89,13 @@ class Remark:
     """Whether the remark is a question that an outside agent has asked the user, followed by the answer."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Paused:
     """The vendor interrupted a long answer, for example after ten web searches. It writes the rest when it is called
     again with the conversation and the part so far."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ImageDelta:
     """An image in the answer of an outside agent."""
 
@@ -105,7 +105,7 @@ class ImageDelta:
     """The data in base64, without a `data:` prefix."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Activity:
     """What an outside agent does now, or waits for. It is shown while the turn runs."""
 

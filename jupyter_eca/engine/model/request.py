@@ -6,11 +6,10 @@ It must not know any vendor: the modules of `plugins/providers` translate the re
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class ApprovalCoverage(StrEnum):
     """Calls for the same notebook."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it."""
 
@@ -105,7 +104,7 @@ class ToolSpec:
         return own
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextPart:
     """Text of the user or of the model."""
 
@@ -113,7 +112,7 @@ class TextPart:
     """The text."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ReasoningPart:
     """Reasoning of the model."""
 
@@ -125,7 +124,7 @@ class ReasoningPart:
     """The vendor's proof that the text comes from its model. Without it, the part must not be sent back."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ImagePart:
     """A picture."""
 
@@ -137,7 +136,7 @@ class ImagePart:
     """The name of the picture in the text of a tool's result: "picture 1 of cell 27". Empty for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DocumentPart:
     """A whole PDF document."""
 
@@ -147,7 +146,7 @@ class DocumentPart:
     """The data in base64, without a `data:` prefix."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolUsePart:
     """A tool call that the model made."""
 
@@ -161,7 +160,7 @@ class ToolUsePart:
     """A text of the vendor that must be sent back with the call, unchanged; empty for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolResultPart:
     """The result of a tool call."""
 
@@ -182,7 +181,7 @@ class ToolResultPart:
 Part = TextPart | ReasoningPart | ImagePart | DocumentPart | ToolUsePart | ToolResultPart
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a conversation."""
 
@@ -206,7 +205,7 @@ def list_offered(tools: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in tools if not tool.replaced_by)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """A request to a model."""
 

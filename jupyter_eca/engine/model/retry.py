@@ -10,11 +10,11 @@ that is too long, for example an hour, the request is not repeated at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
 from jupyter_eca.errors import FailureKind
-from jupyter_eca.frozen import frozen
 
 # The maximum number of repetitions: in general, and for two kinds of failures. These are ECA's numbers, except the one
 # for failures of the network. That one is lower, because a host name that is not found is usually mistyped. `PREMATURE`
@@ -32,7 +32,7 @@ _COARSE_SECONDS = 10.0
 _COARSE_STEP_SECONDS = 5.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Failure:
     """The failure of a request that may be repeated."""
 
@@ -52,7 +52,7 @@ class Failure:
     is not repeated."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Retry:
     """A planned repetition of a request."""
 

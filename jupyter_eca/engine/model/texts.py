@@ -7,12 +7,12 @@ sentence is shown: the modules of `engine` and `host` do. They also fill the pla
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.request import list_offered
 from jupyter_eca.engine.text.slash_commands import parse_command
 from jupyter_eca.errors import FailureKind
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import RejectReason
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ SUMMARY = "(A summary of the conversation until now, made because it had become 
 REPEATED_PROMPT = "Go on with the user's last message, which was:\n\n{}"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Section:
     """A section of the system prompt."""
 

@@ -7,9 +7,8 @@ decorator or a heading may look like a mention. It has no effect when nothing of
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
-
-from jupyter_eca.frozen import frozen
 
 SIGNS: Final = "@#"
 """The characters that begin a mention. `#` mentions only files and folders, see `plugins/contexts/resolve`."""
@@ -39,7 +38,7 @@ _LIVE = re.compile(
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LiveMention:
     """A mention of a part of a live notebook or of its kernel."""
 

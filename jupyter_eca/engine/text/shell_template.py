@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from jupyter_eca.frozen import frozen
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -47,7 +45,7 @@ class Quoting(Enum):
     RAW = auto()  # a here document in which it does not
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ArgumentPlace:
     """A place for an argument."""
 
@@ -59,7 +57,7 @@ class ArgumentPlace:
     """The line of the place in the command, for error messages."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HereDocument:
     """A here document. When it is filled, no line of it may equal its delimiter, which would end it too early."""
 

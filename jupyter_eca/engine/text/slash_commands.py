@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.command import CommandArgument
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _PLACE = re.compile(r"\$ARG(?:S|UMENTS)\b|\$(?:ARG)?(?P<number>[1-9]\d?)(?!\d)|\
 _NAMED = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>.*)", re.DOTALL)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandCall:
     """A message that is a command."""
 

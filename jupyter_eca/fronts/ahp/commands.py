@@ -9,6 +9,7 @@ and sends the answers.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -19,7 +20,6 @@ from jupyter_eca.fronts.ahp.reducers.base import get_list, get_object
 from jupyter_eca.fronts.ahp.resources.folders import find_folder
 from jupyter_eca.fronts.ahp.session import config
 from jupyter_eca.fronts.ahp.session.action_rules import refuse_config
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.ahp import PROVIDER, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
@@ -82,7 +82,7 @@ class CommandOrder(Enum):
     """The command waits for no other message, and no other message waits for it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AhpCommand:
     """One row of the table of commands."""
 

@@ -10,10 +10,10 @@ are applied in the order of their numbers.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jupyter_eca.fronts.ahp.reducers import reduce_root, reduce_session, reduce_terminal
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.ahp import ROOT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_RECENT: Final = 2_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ActionOrigin:
     """Says which client sent an action."""
 
@@ -38,7 +38,7 @@ class ActionOrigin:
     """The number that the client gave the action. Each client counts its own actions."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Envelope:
     """An action with its number in the order of all actions.
 
@@ -66,7 +66,7 @@ class Envelope:
         return self.refusal is None or (self.origin is not None and self.origin.client == client)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A state at one moment."""
 
@@ -80,7 +80,7 @@ class Snapshot:
     """The number of the last action before the snapshot was made."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class MissedActions:
     """The actions that a client has missed while it was not connected."""
 

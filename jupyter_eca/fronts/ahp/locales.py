@@ -6,15 +6,14 @@ It must not know a session. `session/tool_calls.py` uses the texts.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Wording:
     """The texts in one language."""
 

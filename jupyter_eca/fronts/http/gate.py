@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +19,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from jupyter_eca.errors import ConfigError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _PUBLIC_PATHS: Final = frozenset({"/health", "/openapi.json", "/docs", "/"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Gate:
     """The rules that a request must meet."""
 

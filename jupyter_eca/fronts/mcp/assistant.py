@@ -12,7 +12,7 @@ import asyncio
 import uuid
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.model.request import ToolSpec
@@ -22,7 +22,6 @@ from jupyter_eca.fronts.mcp.native_tools import NativeOffers
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall, ToolAnswer
 from jupyter_eca.fronts.mcp.turn_listeners import TurnListeners
 from jupyter_eca.fronts.mcp.turn_result import FAILED, STOPPED, TurnResult, make_refusal
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.turn import direct_calls
 from jupyter_eca.plugins import loader
 from jupyter_eca.protocol.content import MetadataContent, ToolCallRunContent
@@ -61,7 +60,7 @@ ClientKind = tuple[str, bool]
 """The name of a client, and whether it can ask its user to approve a call."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A session that a client has created and not prompted yet. It is not stored."""
 
@@ -257,7 +256,7 @@ class Assistant:
             self.host.turns.reject(listener.chat, call.id, approval.get_reason(answer), listener.caller.user)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _OfferAsTool:
     """An offer in the form of a `Tool` of the host, so that the approval rules apply to it."""
 

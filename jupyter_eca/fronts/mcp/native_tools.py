@@ -8,14 +8,13 @@ It must not run the tools: `assistant.py` does.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.mcp.offers_base import Hints, Offer, RefusedCall
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import Origin
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ _NAMES: Final = {
 _CREATING: Final = frozenset({"notebook_create"})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolNames:
     """Translates the names of tools in texts that were written for our own models."""
 

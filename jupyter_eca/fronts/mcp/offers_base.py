@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 import mcp_types as types
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import make_arguments_model, make_schema, validate
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Hints(Enum):
         )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """The answer of a tool, before it is written for a version of the protocol."""
 
@@ -113,7 +113,7 @@ class Caller(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OfferCall(Generic[B]):
     """One call of a tool."""
 
@@ -149,7 +149,7 @@ class OfferFunction(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A tool that is offered over MCP."""
 
@@ -270,7 +270,7 @@ class Prompts(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Offers:
     """The offers of one plug, or of one backend."""
 
@@ -284,7 +284,7 @@ class Offers:
     """The groups of prompts."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class About:
     """What a server tells its clients about itself."""
 

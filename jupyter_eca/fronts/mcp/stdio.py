@@ -12,6 +12,7 @@ import io
 import math
 import threading
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -19,7 +20,6 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.base import find_fault
 from jupyter_eca.protocol.jsonrpc import parse_json
 from jupyter_eca.transport.stdio import claim_streams
@@ -37,7 +37,7 @@ Incoming = SessionMessage | Exception
 """What the SDK reads from the stream of incoming messages. We never send an exception there."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """The answer to a line that is not a message. This class is not the SDK's `JSONRPCError`, because a line can also
     contain a valid `JSONRPCError`: the client's answer to a request of ours that has failed."""

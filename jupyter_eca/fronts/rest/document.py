@@ -6,7 +6,7 @@ It must not know the operations themselves: `app.py` lists them.
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from html import escape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter
 
 from jupyter_eca._version import __version__
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol import rest
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ _STYLE: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One operation of the API.
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol import rest
 from jupyter_eca.protocol.content import (
     Role,
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 PIECE_CHARACTERS: Final = 1_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TurnCompleted:
     """Says that the turn has ended with an answer."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TurnFailed:
     """Says that the turn failed or was stopped."""
 
@@ -45,7 +44,7 @@ class TurnFailed:
     """Why it has no answer."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StreamItem:
     """One item of a stream."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from jupyter_eca.engine.chat.remembered_choices import (
     RememberedChoice,
     recall_choices,
 )
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import NO_CHOICE
 from jupyter_eca.protocol.lifecycle import MessageType
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.services import Services
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChoicePlace:
     """Where the user has made a choice."""
 

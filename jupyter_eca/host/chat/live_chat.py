@@ -20,7 +20,6 @@ from jupyter_eca.engine.model.cache_lifetime import ChatRhythm
 from jupyter_eca.engine.model.task_plan import Plan
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import BusyError, LocalError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import StoredSelection
 from jupyter_eca.workspace.known_versions import KnownVersions
 
@@ -49,7 +48,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Choice:
     """The settings that turns run with. If a field is "" or None (see `variant` for its ""), nothing is chosen for it.
     Then the earlier choice counts, or the default if there is no earlier choice."""
@@ -96,7 +95,7 @@ def get_stored_choice(row: ChatRow | None) -> Choice:
     return Choice(row.model or "", row.agent or "", row.variant, trust, row.folder or "")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Bounds:
     """The limits that a front sets to a turn, whatever the user has chosen."""
 
@@ -134,7 +133,7 @@ class PromptSender(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt from a front."""
 
@@ -182,7 +181,7 @@ class Prompt:
         return self.message.lstrip().startswith("/")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StartedTurn:
     """A turn that was started."""
 

@@ -7,9 +7,8 @@ implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandAnswer:
     """The result of a command that answers without a model."""
 
@@ -27,7 +26,7 @@ class CommandAnswer:
     """The id of the chat that the client shows next, "" to stay in this chat."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """The result of a command that lets the model summarize the conversation."""
 
@@ -35,7 +34,7 @@ class Compaction:
     """What the summary must keep."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandReplacement:
     """The result of a command that is replaced by a message to the model."""
 

@@ -10,6 +10,7 @@ the same for files.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
@@ -17,7 +18,6 @@ from pydantic import TypeAdapter
 from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, RevertPlanner, find_standing
 from jupyter_eca.engine.changes.review import CHANGED
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import CellCheckpoint, ReviewState
 from jupyter_eca.protocol.base import DEFERRED
 from jupyter_eca.protocol.notebook import CellChange, EditCell, PutCell
@@ -50,7 +50,7 @@ ChangesByCell = dict[str, tuple[RecordedChange, ...]]
 """The changes of the cells of a notebook, by cell id, in the order in which they were made."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CellRestoreResult:
     """The result for one cell: it was restored, or left alone."""
 

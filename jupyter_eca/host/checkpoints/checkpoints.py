@@ -13,7 +13,6 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.checkpoints import cell_restore, file_restore
 from jupyter_eca.host.checkpoints.file_restore import MAX_BYTES, compute_digest, digest_content, read_content
 from jupyter_eca.host.store import UNKEPT, Checkpoint, ReviewState
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RestoreResult:
     """The result of a restore. All names are for the user."""
 

@@ -10,6 +10,7 @@ It must not read the database: `checkpoints` does. `cell_restore` does the same 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -17,7 +18,6 @@ from jupyter_eca.config.disk.regular_file import open_resolved, read_resolved
 from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.engine.changes.review import CHANGED, GONE, LATER
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import UNKEPT, Checkpoint
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     """The checkpoints of each file by its path, in the order in which they were made."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RestoredFiles:
     """The result of a restore."""
 
@@ -54,7 +54,7 @@ def find_standing_checkpoints(checkpoints: Sequence[Checkpoint], digest: str) ->
     return standing
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StandingFileChanges:
     """Those changes of some turns to one file that stand."""
 

@@ -5,9 +5,9 @@ It must not know the commands: each module of this folder has some, and `dispatc
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.loader import check_plug
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.ports import Kernel
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandPlace:
     """Where a command was typed."""
 
@@ -47,7 +47,7 @@ class CommandFunction(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NativeCommand:
     """A command that is a function. `COMMANDS` of a module in this folder, or of a plug, has them by their names."""
 

@@ -8,6 +8,7 @@ others.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 from jupyter_eca import redaction
 from jupyter_eca.engine.text.slash_commands import expand_template, guess_command, parse_command
 from jupyter_eca.errors import EcaError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement, CommandResult
 from jupyter_eca.host.commands import markdown_commands, mcp_prompts, skills
 from jupyter_eca.host.commands.base import CommandPlace, check_commands
@@ -178,7 +178,7 @@ async def _guess_command(call: CommandCall, names: list[str]) -> str:
     return "" if not guess or await asyncio.to_thread(Path("/", call.name).exists) else guess
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HostCommands:
     """Implements `host.chat.ports.CommandRunner` for one host."""
 

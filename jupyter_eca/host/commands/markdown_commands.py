@@ -9,6 +9,7 @@ It must not run a command: `dispatch` does. `engine.text.slash_commands` fills i
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,6 @@ from jupyter_eca.config import folders, front_matter
 from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_whole
 from jupyter_eca.config.schema import Config, read_file_state
 from jupyter_eca.engine.text.slash_commands import find_mixed_line, list_arguments
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.command import ChatCommand, CommandKind
 from jupyter_eca.workspace.files.read_threads import run_read
 
@@ -39,7 +39,7 @@ _NAME: Final = re.compile(r"[A-Za-z][\w.-]*")
 _DESCRIPTION_CHARS: Final = 80
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CustomCommand:
     """A command that is a Markdown file."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import CostFilter, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
@@ -42,7 +42,7 @@ _MIN_SCALE, _MAX_SCALE = 0.5, 3.0
 _CACHE_MS = 5 * 60 * 1000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Bill:
     """Who pays for a request to a model: its cost is recorded for this model, chat, turn and notebook."""
 
@@ -61,7 +61,7 @@ class Bill:
     chat (`Ledger.record_request`). The request for a title, for example, does not."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _LastRequest:
     """The last request of a chat."""
 
@@ -77,7 +77,7 @@ class _LastRequest:
     """Whether the vendor has the request in its cache."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Account:
     """The costs that a client shows for a chat."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.catalog import ChosenModel
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class EndedRequest:
     """A request to a model that has ended."""
 

@@ -17,12 +17,12 @@ A hook can make the decision about a tool call stricter, and never milder. The o
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.hooks import HookType
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.tool_call import parse_arguments
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ _TYPES_WITH_FOLLOW_UP: Final = frozenset({HookType.POST_REQUEST, HookType.SUBAGE
 _DECISIONS: Final = tuple(Decision)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HookReply:
     """What one program of a hook returned, and what its JSON says."""
 
@@ -95,7 +95,7 @@ class HookReply:
         return value if isinstance(value, str) else None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HookEffects:
     """The effect of all hooks of one event together. A field is None or empty if no hook requested that effect."""
 

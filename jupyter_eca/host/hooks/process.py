@@ -10,12 +10,11 @@ import os
 import shlex
 import shutil
 import unicodedata
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.hooks.hook_replies import HookReply
 from jupyter_eca.workspace.jobs import shell
 from jupyter_eca.workspace.shielded import run_to_end
@@ -37,7 +36,7 @@ TIMED_OUT: Final = "It did not end in {:g} s and was ended."
 TOO_MUCH_OUTPUT: Final = f"It wrote more than {MAX_BYTES // 1_048_576} MiB and was ended."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HookRun:
     """A program that has ended."""
 

@@ -10,7 +10,7 @@ programs: `host.hooks.runner` runs the hooks, and `host.hooks.hook_replies` read
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,6 @@ from jupyter_eca.engine.approval.policy import CallAdjustment, Decision
 from jupyter_eca.engine.model.delta import TextDelta
 from jupyter_eca.engine.model.texts import HOOK_BLOCKED, HOOK_BLOCKED_COMPACTION, HOOK_STOPPED, TOO_MANY_HOOK_TURNS
 from jupyter_eca.engine.tool_call import ToolCall, ToolCallStatus, parse_arguments
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.hooks import HookEffects, HookType
 from jupyter_eca.host.hooks.matching import PARTS
@@ -51,7 +50,7 @@ MAX_FOLLOW_UPS: Final = 10
 _ASK_TOOL: Final = "eca__ask_user"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PromptChanges:
     """What hooks change in a prompt before the model is called."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.credentials import open_key_store
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.data_folder import DataFolder
 from jupyter_eca.host.store.kept_rows import ChatScope, UserScope, WorkspaceScope
 from jupyter_eca.host.store.unsaved_file import UNSAVED_PATTERN
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.kept_rows import DataScope
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KeptFiles:
     """The files that belong to a scope."""
 

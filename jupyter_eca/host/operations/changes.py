@@ -20,7 +20,6 @@ from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.engine.changes.review import GONE, review_cell
 from jupyter_eca.engine.model.texts import describe_restored, describe_reverted
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.checkpoints import cell_restore as cells
 from jupyter_eca.host.checkpoints import file_restore
 from jupyter_eca.host.store import ReviewState
@@ -118,7 +117,7 @@ class ChatCheckpoints:
         return found
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _NotebookReader:
     """Reads notebooks as they are now, each once."""
 

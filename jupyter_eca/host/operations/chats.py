@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,6 @@ from jupyter_eca.engine.chat.pagination import Page, find_last_summary, find_tur
 from jupyter_eca.engine.model.texts import describe_fork, describe_restored, describe_reverted
 from jupyter_eca.engine.state import ChatState
 from jupyter_eca.errors import BusyError, LocalError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import LiveChat, get_stored_choice, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.turn.open_notebooks import find_notebooks
@@ -386,7 +385,7 @@ def _list_spawned_chats(events: Iterable[Event]) -> set[str]:
     }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class EventWindow:
     """The newest events of a chat, or those before a cursor."""
 

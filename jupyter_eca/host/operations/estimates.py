@@ -14,13 +14,12 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca import redaction
 from jupyter_eca.config.masking import mask_secrets
 from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.ports import CommandReplacement
 from jupyter_eca.host.costs.ledger import Bill
 from jupyter_eca.plugins.contexts.resolve import as_model_input, read_materials
@@ -51,7 +50,7 @@ _CONVERSATION_FIELDS: Final = frozenset({"system", "messages", "tools"})
 _MAX_DATA_CHARS: Final = 200
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """The expected size and cost of a prompt."""
 

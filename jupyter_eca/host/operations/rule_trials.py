@@ -8,7 +8,7 @@ session. This module must not write a rule: `config.approval_rules` and `host.ch
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config import resolve
@@ -16,7 +16,6 @@ from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.approval.policy import Policy, Rule, assign_to_notebook, decide, is_selected
 from jupyter_eca.engine.approval.policy_edits import add_rule, remove_rule
 from jupyter_eca.engine.tool_call import ToolCall
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.notebook_rules import NO_RULES, add_notebook_rules
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
 from jupyter_eca.protocol.approval import PastDecision, TriedCall
@@ -55,7 +54,7 @@ _REJECTIONS: Final = {
 }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _PastCall:
     """A call of an earlier turn."""
 

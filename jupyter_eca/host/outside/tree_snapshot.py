@@ -8,10 +8,10 @@ anything: `turn_files.py` does.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.files.skipped_folders import SKIPPED_FOLDERS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MAX_FILE_BYTES: Final = 256_000
 MAX_BYTES: Final = 32_000_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NotedFile:
     """A file before a command."""
 
@@ -34,7 +34,7 @@ class NotedFile:
     """Its content; None if it was too large to be noted."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandChange:
     """A file that a command has changed, made or removed."""
 

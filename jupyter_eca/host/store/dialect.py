@@ -6,15 +6,14 @@ All other SQL of this room is written once, for every database: parameters are p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from jupyter_eca.frozen import frozen
 
 SESSION: Final = "session:"
 """The beginning of an owner of chats that is a connection to PostgreSQL. The rest is the number of its lock."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SqlDialect:
     """The SQL of one database, as parts of statements."""
 

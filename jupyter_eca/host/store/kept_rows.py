@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jupyter_eca.errors import BusyError, ConfigError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.host.store.message_index import MessageIndex
 from jupyter_eca.host.store.schema import connect
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.event import Event
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatScope:
     """A chat, with the chats of its subagents."""
 
@@ -36,7 +36,7 @@ class ChatScope:
     """The id of the chat."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WorkspaceScope:
     """All chats of a workspace, and what is kept about the workspace itself."""
 
@@ -44,7 +44,7 @@ class WorkspaceScope:
     """The folder in all forms in which it is stored (`Store.workspace`): one form may lead over a link."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UserScope:
     """Everything that is kept for the user."""
 
@@ -53,7 +53,7 @@ DataScope: TypeAlias = ChatScope | WorkspaceScope | UserScope
 """What is exported or deleted."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Ownership:
     """Which rows of a table belong to a chat or to a workspace. All rows of all tables belong to the user."""
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.connection import transaction
 from jupyter_eca.protocol.content import Role
 
@@ -66,7 +66,7 @@ _SELECT_STALE: Final = """
 """
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FoundMessage:
     """A prompt, or a part of an answer between two other events."""
 

@@ -17,12 +17,12 @@ import logging
 import shutil
 import sqlite3
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError, NewerStore
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store import schema
 from jupyter_eca.host.store.connection import make_damage_error
 from jupyter_eca.host.store.repair import copy_readable, repair
@@ -48,7 +48,7 @@ _UNWRITABLE: Final = frozenset(
 _UNWRITABLE_ERRNO: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OpenedStore:
     """A database that is open."""
 

@@ -6,16 +6,15 @@ They must not know SQL: `tables` reads and writes them. `spending` has the rows 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.changes.revert import ChangeDecision
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class StoredSelection:
     """The settings that a chat's turns run with. A field is None if nothing is chosen for it."""
 
@@ -33,7 +32,7 @@ class StoredSelection:
     """The path of the notebook that a turn was asked in. The chat belongs to the first one."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AgentSessionRow:
     """The session that an outside agent has for a chat. Another process can resume it."""
 
@@ -50,7 +49,7 @@ class AgentSessionRow:
     """What the session has cost so far, as the agent says; None when it is not known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatRow:
     """A chat as it is listed."""
 
@@ -143,7 +142,7 @@ class UnseenChange(NamedTuple):
     """The highest id of all checkpoints of cells when the change was found; 0 for none."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A file as it was before a turn changed it."""
 
@@ -162,7 +161,7 @@ class Checkpoint:
     """Whether the user has seen the change, and decides about it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CellCheckpoint:
     """A change that a turn made to cells of a notebook, and how to undo it. The texts are JSON."""
 

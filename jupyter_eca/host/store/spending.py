@@ -5,11 +5,9 @@ It must not know prices or budgets: `host/costs` does.
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from operator import add
 from typing import TYPE_CHECKING
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store.connection import DatabaseConnection
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Spending:
     """One request to a model."""
 
@@ -41,7 +39,7 @@ class Spending:
     """The price in US dollars, None if it is unknown."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CostFilter:
     """Selects the requests that are summed, in all workspaces. A field that is None selects all."""
 
@@ -55,7 +53,7 @@ class CostFilter:
     """The time of the oldest request, in milliseconds since the epoch."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Total:
     """A sum over requests."""
 

@@ -14,13 +14,12 @@ import json
 import logging
 import os
 import sqlite3
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
 from jupyter_eca.engine.changes.revert import ChangeDecision
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.choices import Choices
 from jupyter_eca.host.store.connection import UnknownCommit, transaction
 from jupyter_eca.host.store.message_index import MessageIndex
@@ -110,7 +109,7 @@ _UNSTORABLE: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RefusedWrite:
     """An event, selection or cost of a chat that can never be stored."""
 
@@ -120,7 +119,7 @@ class RefusedWrite:
     """The error, for the log and the user."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WriteResult:
     """The result of `Tables.write`: what was stored, and what was refused."""
 

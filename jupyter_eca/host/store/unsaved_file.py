@@ -15,11 +15,10 @@ import os
 import secrets
 import sys
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.spending import Spending
 from jupyter_eca.protocol.event import Event
 
@@ -35,7 +34,7 @@ UNSAVED_PATTERN: Final = "unsaved-*"
 _LOCKED_BYTE: Final = 1 << 30
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UnsavedRows:
     """The events and costs that could not be stored."""
 
@@ -70,7 +69,7 @@ def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
     return fresh.rename(folder / name)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class UnsavedFile:
     """A file that this process has locked."""
 

@@ -12,13 +12,13 @@ import shutil
 import sqlite3
 from collections import defaultdict
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ConfigError, NewerStore
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.store.schema import connect
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MESSAGES: Final = """
 _REQUESTS: Final = "SELECT turn, at, tokens_in, tokens_out, coalesce(cost, 0.0) FROM spending ORDER BY id"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DayOfUse:
     """The usage of one person on one day."""
 

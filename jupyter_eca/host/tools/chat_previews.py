@@ -6,10 +6,10 @@ It must not carry anything out: `plugins/tools/notebook_change.py` does.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_eca.engine.model.proposals import NOTEBOOK_CHANGE_TOOL, make_preview_id
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.cell_preview import preview_notebook_change
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_eca.host.store import Store
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatPreviews:
     """The previews of one chat. They are read from its stored events, so they are there after a restart too."""
 

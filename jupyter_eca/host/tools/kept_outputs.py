@@ -16,11 +16,11 @@ import shutil
 import sys
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.files.programs import run_program
 from jupyter_eca.workspace.ports import FoundLines, OutputPart
 
@@ -56,7 +56,7 @@ _MATCH_PROGRAM: Final = Path(__file__).with_name("match_lines.py")
 _GRACE_SECONDS: Final = 24 * 60 * 60
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatOutputs:
     """The outputs of one chat. Implements `workspace.ports.StoredOutputs`."""
 

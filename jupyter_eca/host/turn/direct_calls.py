@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.tool_call import ToolCall
 from jupyter_eca.errors import BusyError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, TurnUnderWay, now
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.path_resolution import find_call_targets, find_default_notebook
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_eca.workspace.known_versions import KnownVersions
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DirectCall:
     """A tool call that no model made."""
 

@@ -22,7 +22,7 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
@@ -62,7 +62,6 @@ from jupyter_eca.errors import (
     ToolError,
     UnknownModel,
 )
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
 from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
@@ -727,7 +726,7 @@ def _can_keep_all(targets: CallTargets, details: ToolCallDetails | None) -> bool
     return bool(absolute) and all(map(can_keep, absolute))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CallPreview:
     """The preview of a call, which is made before the call is decided."""
 

@@ -8,7 +8,7 @@ sent, and `host/operations/estimates.py` for a prompt that the user still writes
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,6 @@ from jupyter_eca.engine.approval.policy import Decision, Policy, decide
 from jupyter_eca.engine.text.mentions import SIGNS
 from jupyter_eca.engine.text.named_paths import find_named_paths
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.turn import path_rules
 from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
@@ -41,7 +40,7 @@ _READER: Final = "notebook_read"
 _FILE_READER: Final = "read_file"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PromptMaterials:
     """What was read for a prompt.
 

@@ -10,7 +10,7 @@ It must not start turns: `host.turn.turns` does. `host.turn.system_prompt` store
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import instructions
@@ -23,7 +23,6 @@ from jupyter_eca.engine.approval.approval_scope import get_selector
 from jupyter_eca.engine.approval.call_parts import RUN
 from jupyter_eca.engine.approval.policy import is_hidden
 from jupyter_eca.engine.chat import subagents
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import NO_BOUNDS, Bounds, Choice, now
 from jupyter_eca.host.chat.notebook_rules import NO_RULES, add_notebook_rules
 from jupyter_eca.host.turn.plan_mode import choose_actor, choose_prompt_agent
@@ -56,7 +55,7 @@ SPAWN: Final = "spawn_agent"
 CELL_WAIT_SECONDS: Final = 3.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PromptAndTools:
     """The system prompt and the tools that a model gets at the beginning of a turn."""
 

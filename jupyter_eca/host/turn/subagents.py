@@ -18,7 +18,6 @@ from jupyter_eca.engine import inputs
 from jupyter_eca.engine.chat.subagents import SubagentTranscript
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import LocalError, ProviderError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.chat.live_chat import Choice, Prompt, now
 from jupyter_eca.protocol.chat import SUBAGENT
 from jupyter_eca.protocol.content import SubagentDetails, UsageContent
@@ -67,7 +66,7 @@ class Subagent:
     """Set when its turn has ended."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChatSpawner:
     """Starts subagents for the calls of one chat, and describes such a call before it runs."""
 

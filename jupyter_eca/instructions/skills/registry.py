@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jupyter_eca.config import folders
 from jupyter_eca.config.schema import Config, read_file_state
-from jupyter_eca.frozen import frozen
 from jupyter_eca.instructions.skills.skill_file import SKILL_FILE, Skill, SkillOrigin, read_skill
 from jupyter_eca.workspace.files.read_threads import run_read
 
@@ -64,7 +63,7 @@ class FoundFile(NamedTuple):
     """The parsed file, or the reason why it is no skill."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillRegistry:
     """Finds the skills for callers that do not know the configuration."""
 

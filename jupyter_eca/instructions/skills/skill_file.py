@@ -7,13 +7,13 @@ It must not search folders, which `registry.py` does, or render skills, which `r
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import front_matter
 from jupyter_eca.config.disk.regular_file import get_size, open_regular, read_whole
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ class SkillOrigin(StrEnum):
     """In this package."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Skill:
     """A skill that can be loaded."""
 
@@ -77,7 +77,7 @@ class Skill:
         return self.folder / SKILL_FILE
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SkillFile:
     """A parsed `SKILL.md`. See `Skill` for the fields with the same names."""
 

@@ -4,13 +4,12 @@ chooses. This module must not know a kind of context: `resolve` finds the plugs 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jupyter_eca.config.policy.applied_policy import AppliedPolicy
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.contexts.reading.recent_look import RecentLooks
 from jupyter_eca.workspace.known_versions import KnownVersions
@@ -42,7 +41,7 @@ async def refuse_reading(path: str, /) -> None:
     raise ToolError(f"{path} is not mentioned.")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """The sources that the contexts of a chat are read from. A field that may be None is None in some chats: for
     example, `kernel` is None in a chat that belongs to no kernel."""
@@ -87,7 +86,7 @@ class Surroundings:
     """Whether another context of the same message shows the last error."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Material:
     """What the model gets for one context."""
 

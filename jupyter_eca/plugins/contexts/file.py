@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.disk.regular_file import get_size, open_resolved
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.plugins.contexts.reading import open_notebook
 from jupyter_eca.protocol.context import FileContext
@@ -103,7 +102,7 @@ def _make_contents_path(surroundings: Surroundings, path: str) -> str:
     return surroundings.files.contents_path(surroundings.files.resolve(path))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _ShownText:
     """A text as the model gets it."""
 

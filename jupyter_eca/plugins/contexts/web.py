@@ -4,12 +4,11 @@ does."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.contexts.base import Material
 from jupyter_eca.protocol.context import WebContext
 from jupyter_eca.workspace.reading import image
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.contexts.base import Surroundings
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WebPlug:
     """The plug: `query` offers a URL that is typed, and `resolve` fetches the page. The class implements
     `base.Context`, whose argument `surroundings` has the sources that are read."""

@@ -10,14 +10,13 @@ import asyncio
 import json
 import os
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.config.policy.local_address import is_on_this_machine
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
@@ -111,7 +110,7 @@ def _make_client(sdk: Any, target: RequestTarget, options: dict[str, Any]) -> An
     return sdk.AsyncAnthropic(api_key=target.key or NO_KEY, **options)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AnthropicProvider:
     """A provider plug for the Messages API. Other providers, such as `ollama` and `vertex`, have instances of their own
     and pass requests on to them. The class implements `base.Provider` and some of the optional protocols in `base`."""

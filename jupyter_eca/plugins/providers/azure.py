@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.connection.sdk_clients import check_own_address, require_extra
 from jupyter_eca.plugins.providers.openai import RESPONSES_API, OpenAIProvider
 from jupyter_eca.plugins.providers.presets import AZURE
@@ -35,7 +35,7 @@ _NO_CREDENTIALS: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AzureProvider(OpenAIProvider):
     """The provider plug `azure`. It sends requests as `OpenAIProvider` does, and can use the account of the user in
     place of a key."""

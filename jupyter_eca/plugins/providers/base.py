@@ -8,10 +8,8 @@ finds the plugs.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -87,7 +85,7 @@ class Keyed(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Preset:
     """A provider that is known by name, so that a user only has to enter a key."""
 
@@ -108,7 +106,7 @@ class Preset:
     """Its cheap and fast model, for small requests such as the title of a chat; "" if none is known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DeviceAuthorization:
     """A sign-in with a code, which the user types in a browser on any device. The fields are those of RFC 8628, section
     3.2."""

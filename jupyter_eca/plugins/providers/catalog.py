@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config import ModelConfig, ProviderConfig, register_secrets
@@ -18,7 +18,6 @@ from jupyter_eca.config.policy.applied_policy import UNKNOWN_ADDRESS
 from jupyter_eca.config.policy.document import Feature
 from jupyter_eca.engine.model.texts import NO_MODEL
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins import loader
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.base import (
@@ -62,7 +61,7 @@ def find_plugs() -> dict[str, Provider]:
     return loader.find("providers", "PROVIDER", lambda plug: loader.check_plug(plug, Provider, wanted))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ChosenModel:
     """A model with its provider and settings: `provider.stream(model, request, settings)` sends a request to it."""
 
@@ -83,7 +82,7 @@ class ChosenModel:
         return prices.apply_own_rates(usage, own) if own and (own.cost or own.limit) else usage
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CatalogEntry:
     """A provider with a configured or known name."""
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.config.provider_schema import RatesConfig
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +40,7 @@ NO_ANSWER: Final = -1
 """Stands for the status of a gateway that does not answer."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ListedModel:
     """A model of the gateway. What the gateway does not say is 0 or None."""
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import FailureKind, LocalError, ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.base import DeviceAuthorization
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.openai import OpenAIProvider
@@ -60,7 +59,7 @@ _NO_COPILOT: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CopilotProvider(OpenAIProvider):
     """The provider plug `github-copilot`. It sends requests as `OpenAIProvider` does, with a token of Copilot, and lets
     users sign in with a code (`base.SignsInByDevice`)."""

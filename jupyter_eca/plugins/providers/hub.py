@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import os
 from contextlib import aclosing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.config.provider_schema import LimitConfig
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.anthropic import AnthropicProvider
 from jupyter_eca.plugins.providers.gateway_models import GatewayModels, ListedModel, fetch_budget
@@ -57,7 +56,7 @@ _NOT_LISTED: Final = "The gateway at {url} does not list its models: {reason}. A
 _NO_MODELS: Final = "The gateway at {url} has no models for you. Ask its administrator for access."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class HubProvider:
     """The provider plug `hub`. It passes each request on to the provider of the API that the model needs. The class
     implements `base.Provider` and some of the optional protocols in `base`."""

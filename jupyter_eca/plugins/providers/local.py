@@ -29,18 +29,18 @@ import importlib
 import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.util import find_spec
 from io import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_eca.config import ModelConfig
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, open_regular, read_regular
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, Remark, TextDelta, UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.llama.calls import StreamedCalls, as_functions
 from jupyter_eca.plugins.providers.llama.prompt import build_messages, estimate_tokens
 from jupyter_eca.plugins.providers.llama.template import file_mentions_tools, mentions_tools
@@ -132,7 +132,7 @@ def check_gguf(file: Path) -> int:
     return size
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a model is run."""
 
@@ -154,10 +154,6 @@ class RunOptions:
         return TOOLS_ANSWER_TOKENS if self.gets_tools else ANSWER_TOKENS
 
 
-DEFAULT_OPTIONS: Final = RunOptions()
-"""Those of a model of usual size that gets no tools."""
-
-
 def read_options(file: Path, model_config: ModelConfig, folder: str) -> RunOptions:
     """Read the beginning of a file, and decide with the configuration how the model is run. Raises: ProviderError."""
     tiny, template = check_gguf(file) < TINY_BYTES, ""
@@ -174,7 +170,7 @@ def read_options(file: Path, model_config: ModelConfig, folder: str) -> RunOptio
     return RunOptions(is_tiny=tiny, gets_tools=knows_tools and wants_tools, template=template)
 
 
-def load(file: Path, options: RunOptions = DEFAULT_OPTIONS) -> _Server:
+def load(file: Path, options: RunOptions = RunOptions()) -> _Server:
     """Load a file that `check_gguf` has accepted. Blocks for a second or more. Raises: ProviderError."""
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
@@ -214,7 +210,7 @@ def make_deltas(
     *,
     thinking: bool = False,
     calls: StreamedCalls | None = None,
-    options: RunOptions = DEFAULT_OPTIONS,
+    options: RunOptions = RunOptions(),
 ) -> Iterator[Delta]:
     """Yield the deltas of a chunk. `thinking` says whether the last delta of the earlier chunk was a thought. `calls`
     are the calls of the answer so far."""

@@ -8,11 +8,10 @@ use it.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.request import DocumentPart, ImagePart, TextPart, ToolResultPart
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.config import ModelConfig
@@ -33,7 +32,7 @@ PDF_PLACEHOLDER: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Modalities:
     """What a model can read besides text."""
 

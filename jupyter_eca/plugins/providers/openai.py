@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import re
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -19,7 +19,6 @@ from jupyter_eca.config import ModelConfig
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers import prices
 from jupyter_eca.plugins.providers.connection import failures
 from jupyter_eca.plugins.providers.connection.failures import RequestTarget
@@ -82,7 +81,7 @@ class StreamReader(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OpenAIApi:
     """One of the two APIs."""
 
@@ -99,7 +98,7 @@ class OpenAIApi:
     """Makes the reader of an answer, for the full name of the model and the settings of its provider."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class OpenAIProvider:
     """A provider plug for one of the two APIs: an instance for the Responses API is in `openai`, and one for Chat
     Completions in `openai_chat`. The class implements `base.Provider` and most of the optional protocols in `base`."""

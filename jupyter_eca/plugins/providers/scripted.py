@@ -34,6 +34,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,6 @@ from jupyter_eca.engine.model.context_window import CHARS_PER_TOKEN
 from jupyter_eca.engine.model.delta import Delta, ReasoningDelta, ReasoningEnd, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
 from jupyter_eca.errors import FailureKind, ProviderError, UnknownModel
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.connection.failures import classify_status
 from jupyter_eca.protocol.base import Model
 
@@ -122,7 +122,7 @@ class Script(Model):
         raise ProviderError(f"The script has no rule for {question.text[:200]!r}. Add one to it.")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Question:
     """The part of a request that rules are compared with."""
 

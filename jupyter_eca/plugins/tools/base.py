@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from string import Formatter
 from time import monotonic
@@ -21,7 +21,6 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, creat
 from jupyter_eca.config.schema import VariablesConfig
 from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.errors import LocalError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.loader import check_plug
 from jupyter_eca.workspace.environment import inherit_environment
 from jupyter_eca.workspace.known_versions import KnownVersions
@@ -93,7 +92,7 @@ class Spawner(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may use while it runs. An optional field is None if the chat has no such thing. A tool names such a
     field in its `needs`, and is then only offered in chats that have it."""
@@ -314,7 +313,7 @@ class Plain:
         return None
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NativeTool:
     """A tool made of a Python function by `@tool`. See `Tool` for the other fields."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool
 from jupyter_eca.protocol.context import Position
 from jupyter_eca.protocol.editor import EditorGetDefinitionParams, EditorGetReferencesParams, LookupStatus
@@ -76,7 +76,7 @@ async def editor_references(
 TOOLS = (editor_definition, editor_references)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Spot:
     """A place in a file."""
 

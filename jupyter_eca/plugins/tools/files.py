@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,7 +17,6 @@ from pydantic import Field
 
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StaleSourceError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import check_loaded, notebook_read
@@ -88,7 +88,7 @@ async def read_file(
     return await run_read(_read_lines, context.files, context.known, path, line_offset, limit)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Change:
     """A change of a file that is computed, but not written yet."""
 
@@ -440,7 +440,7 @@ def _move_and_report(context: ToolContext, source: str, destination: str) -> Too
     return ToolResult(f"Moved {files.shorten(move.old)} to {files.shorten(move.new)} ({kind}).", details=move.details)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Move:
     """A move that was checked, but not made yet."""
 

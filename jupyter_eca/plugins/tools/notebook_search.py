@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.config.disk import regular_file
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 from jupyter_eca.workspace.reading.cell_text import as_object
@@ -30,7 +30,7 @@ MAX_NOTEBOOKS: Final = 300
 MAX_NOTEBOOK_BYTES: Final = 50_000_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SourceMatch:
     """A line of a cell that matches."""
 
@@ -46,7 +46,7 @@ class SourceMatch:
     """The text of the line."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _SearchedCell:
     """A cell in whose source is searched."""
 

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import aclosing
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.plugins.tools.notebook_search import MAX_NOTEBOOKS, search_notebooks
 from jupyter_eca.workspace.files import programs
@@ -76,7 +76,7 @@ async def grep(
 TOOLS = (grep,)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Search:
     """What is searched for, and where."""
 

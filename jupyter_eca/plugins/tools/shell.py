@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -15,7 +16,6 @@ from jupyter_eca.engine.approval.approval_scope import ScopeKind
 from jupyter_eca.engine.approval.shell_parser import parse_commands
 from jupyter_eca.engine.model.request import ApprovalCoverage
 from jupyter_eca.errors import StoppedRunError, ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.terminal_transcript import TerminalTranscript
 from jupyter_eca.plugins.tools.waited_code import (
@@ -217,7 +217,7 @@ _IN_SANDBOX: Final = (
 )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class EndedCommand:
     """A command that has ended."""
 

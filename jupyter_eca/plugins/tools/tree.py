@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import ToolContext, tool
 from jupyter_eca.workspace.files import programs
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -60,7 +60,7 @@ def _resolve_folder(files: Files, path: str) -> Path:
         raise ToolError(f"{path} {problem}.", "List '.' to see what there is.")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Listing:
     """The content of a folder."""
 

@@ -10,9 +10,9 @@ not have is not sent.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.content import RejectReason
 from jupyter_eca.protocol.dialect import agent_names
 from jupyter_eca.protocol.dialect.detect import Dialect
@@ -24,7 +24,7 @@ Data = dict[str, Any]
 """A message or a part of one, as data for JSON."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Revision:
     """What the clients of a revision understand, and which words they use in place of ours.
 

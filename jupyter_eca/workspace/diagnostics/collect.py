@@ -9,11 +9,11 @@ the result is in `plugins/tools/`.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_resolved
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.workspace.diagnostics import notebook_state, ruff, tracebacks, ty
 from jupyter_eca.workspace.diagnostics.linter_process import LinterError
@@ -39,7 +39,7 @@ _LinterOutcome = tuple["list[EditorDiagnostic]", str]
 """The diagnostics of a linter, and a note that says why it could not run; empty when it ran."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class DiagnosticsReport:
     """All diagnostics of a notebook or a file."""
 

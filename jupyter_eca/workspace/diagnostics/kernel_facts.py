@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.protocol.notebook import NotebookDocument
@@ -27,7 +27,7 @@ LIMIT_SECONDS: Final = 1.0
 _PRINT_PYTHON: Final = "print(__import__('sys').executable)"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KernelFacts:
     """What is known about a kernel."""
 

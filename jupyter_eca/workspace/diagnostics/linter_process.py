@@ -12,10 +12,10 @@ import shutil
 import sysconfig
 import tomllib
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.environment import build_helper_environment
 from jupyter_eca.workspace.shielded import run_to_end
 
@@ -34,7 +34,7 @@ class LinterError(Exception):
     """A linter did not do its work. The message says why."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LinterResult:
     """How a linter ended, and what it printed."""
 

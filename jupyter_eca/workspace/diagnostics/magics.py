@@ -11,9 +11,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from dataclasses import dataclass
 from typing import Final
-
-from jupyter_eca.frozen import frozen
 
 # IPython compiles cells with the same flags.
 _FLAGS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -52,7 +51,7 @@ MAX_SOURCE: Final = 200_000
 MAX_ROUNDS: Final = 50
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Flaw:
     """Why Python cannot parse a source: its first syntax error."""
 
@@ -64,7 +63,7 @@ class Flaw:
     """The error of Python's parser, with its type: `SyntaxError: invalid syntax`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ParsedCell:
     """A parsed cell. A cell in another language than Python has an empty tree."""
 

@@ -8,9 +8,9 @@ The module is pure: it works on the document and on the names that the kernel ha
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.editor import Severity
 from jupyter_eca.protocol.notebook import CellState, CellType
 from jupyter_eca.workspace.diagnostics.location import make_cell_diagnostic, make_diagnostic, make_uri
@@ -35,7 +35,7 @@ MAX_NAMES: Final = 30
 _PYTHON: Final = ("python", "ipython", "")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class AnalyzedCell:
     """A code cell, and what is known about its names."""
 

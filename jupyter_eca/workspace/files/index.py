@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.files.listing import list_files, sort_in_pieces
 from jupyter_eca.workspace.files.name_search import NameIndex
 
@@ -49,7 +49,7 @@ class IndexEntry(NamedTuple):
     """Whether it is a folder."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Root:
     """A root folder as it was last read."""
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_left
+from dataclasses import dataclass
 from itertools import accumulate
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TextReplacement:
     """A text after a replacement."""
 

@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.paths import get_process_records_folder
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ _CLOCK_TOLERANCE: Final = 2.0
 _SUFFIX: Final = ".process"
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Orphan:
     """A process that still ran after the program that started it was killed. We have ended it."""
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jupyter_eca.engine.approval import protected_paths
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -31,7 +31,7 @@ _Identity: TypeAlias = tuple[int, int, bool]
 """The device and the inode of a file, which it keeps when it is moved, and whether it is a folder."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ProtectedFiles:
     """The protected files and folders in some folders at one moment."""
 

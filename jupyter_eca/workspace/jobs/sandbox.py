@@ -31,13 +31,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.schema import SandboxMode
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.jobs.process_folder import make_process_folder
 from jupyter_eca.workspace.jobs.protected_files import ProtectedFiles, find_protected_files
 
@@ -77,7 +77,7 @@ _LOST: Final[set[Path]] = set()
 _PROBE_SECONDS: Final = 10.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Sandbox:
     """What a command may do in the sandbox."""
 
@@ -155,7 +155,7 @@ def make_kernel_sandbox(config: SandboxConfig, roots: Iterable[Path]) -> Sandbox
     return Sandbox(tuple(roots), writable, hidden, config.network, has_own_session=True)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class SandboxRun:
     """How a command is started in the sandbox, and what was protected at that moment."""
 

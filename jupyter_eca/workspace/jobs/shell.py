@@ -13,11 +13,11 @@ import sys
 import tempfile
 from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.environment import drop_secrets
 from jupyter_eca.workspace.git_settings import add_variables
 from jupyter_eca.workspace.jobs.process_records import (
@@ -60,7 +60,7 @@ class _Protocol(SubprocessStreamProtocol):
         self.exited.set()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ShellProcess:
     """A shell process that was started."""
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +31,7 @@ cell, which runs code of the assistant while it waits for the answer. The cell r
 history, but does not show or save it as code that the assistant ran."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KernelHistory:
     """What has run in a kernel since its process started."""
 
@@ -44,7 +43,7 @@ class KernelHistory:
     """False for a kernel that is busy now: other cells may have run since it was asked."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KernelCount:
     """How many executions there were in a kernel of another language than Python. Such a kernel does not tell what
     was executed."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.notebook import (
     CellType,
     DeleteCell,
@@ -42,7 +42,7 @@ _OUR_METADATA: Final = "jupyter_eca"
 READ_AGAIN: Final = "Read the notebook again."
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NbformatCell:
     """A cell and its id."""
 

@@ -14,13 +14,13 @@ import hashlib
 import json
 from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.notebook import CellState, CellType, NotebookDocument
 from jupyter_eca.workspace.files import atomic_write
 from jupyter_eca.workspace.files.read_threads import run_read
@@ -45,7 +45,7 @@ MAX_BYTES: Final = 200_000_000
 KEEP_SECONDS: Final = 10.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _LoadedNotebook:
     """A notebook as it was loaded, converted to nbformat 4."""
 
@@ -64,7 +64,7 @@ class _LoadedNotebook:
         return int(self.content.get("nbformat_minor", 0)) >= IDS_SINCE
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _LastSeen:
     """A notebook file as it was last read or written here."""
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -23,7 +24,6 @@ from pydantic import Field, ValidationError, model_validator
 from jupyter_eca.config.disk.regular_file import read_resolved
 from jupyter_eca.engine.chat.recording import Lines, ModelWithoutDefaults, RecordedReply
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.base import Model
 from jupyter_eca.workspace.files import atomic_write
 
@@ -137,7 +137,7 @@ def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str
     return {name: seen or recorded.get(name, "") for name, seen in now.items()}
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LockFiles:
     """The lock file of a notebook, and the other lock files in its folder."""
 

@@ -27,11 +27,10 @@ The module is pure. It must not know who asks: `plugins/contexts/reading/place.p
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.texts import format_context
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.notebook import CellState, CellType
 from jupyter_eca.workspace.notebooks.prompt_cells import choose_default_kind, is_prompt
 from jupyter_eca.workspace.reading.cell_text import describe_kind_and_state, render_outputs
@@ -105,7 +104,7 @@ _EARLIER_TEXT: Final = re.compile(f"{_FULL}|{_SHORT}", re.DOTALL)
 _QUESTION: Final = re.compile(r"\s*%{1,2}eca\b")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where the user is."""
 
@@ -125,7 +124,7 @@ class Place:
     """A line for each of the user's modules that the notebook imports, see `module_outline`."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class KnownPlace:
     """What the model knows of the place by now, from the conversation."""
 
@@ -142,7 +141,7 @@ class KnownPlace:
         return any(line.startswith(f"{path}: ") for line in self.outlined)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PlaceText:
     """The text about the place for the next message."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -63,7 +63,7 @@ def _refuse_nothing(_url: str) -> str:
     return ""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NetworkAccess:
     """Decides which hosts pages may be fetched from."""
 
@@ -79,7 +79,7 @@ class NetworkAccess:
 PUBLIC: Final = NetworkAccess()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class WebPage:
     """A page that was fetched."""
 

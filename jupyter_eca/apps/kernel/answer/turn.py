@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_eca.apps.kernel.answer.failure_advice import add_failure, advise
@@ -17,7 +18,6 @@ from jupyter_eca.apps.kernel.answer.transcript import CellTranscript
 from jupyter_eca.apps.kernel.engine.interrupt import handle_interrupts_in_turn
 from jupyter_eca.apps.kernel.front_end import FrontEndKind, create_screen, get_kernel
 from jupyter_eca.errors import CellError, RemoteError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.event import Outcome
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ SHOW_SECONDS = 0.5
 STOP_SECONDS = 5.0
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ToolCallRecord:
     """A tool call of an answer."""
 
@@ -58,7 +58,7 @@ class ToolCallRecord:
     """The output as the model read it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The result of a question: `-> name` in a cell stores it, and `await eca.ask(…)` returns it."""
 

@@ -25,7 +25,6 @@ from jupyter_eca.engine.text.exact_text import as_exact_text
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.reducers.base import Json, omit_none
 from jupyter_eca.fronts.ahp.resources import contents
-from jupyter_eca.frozen import frozen
 from jupyter_eca.host.tools.path_resolution import find_protected
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
 from jupyter_eca.protocol.question import ChatAskQuestionParams, QuestionOption
@@ -50,7 +49,7 @@ _ALLOW: Final = "Allow"
 _MAX_NAME_CHARACTERS: Final = 100
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ResourceGrant:
     """A file that a user granted to a client, or a folder with everything in it."""
 

@@ -17,7 +17,6 @@ from jupyter_eca.errors import ToolError
 from jupyter_eca.fronts.ahp.reducers.base import get_object
 from jupyter_eca.fronts.ahp.reducers.status import list_calls
 from jupyter_eca.fronts.ahp.session.tool_calls import CLIENT_PREFIX, describe_denial
-from jupyter_eca.frozen import frozen
 from jupyter_eca.mcp_client.tool_names import CLIENT
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol.ahp.content import AhpToolResult, EmbeddedResult, Markdown, TextResult
@@ -100,7 +99,7 @@ def _make_left_error() -> ToolError:
     return ToolError("The client that has this tool has left.", "Go on without it.")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ClientTool(Plain):
     """A tool of a client, as a `Tool` of the host. We do not know whether it changes anything, so the model does not
     get it in plan mode, in which it may only read. `Plain` has the defaults of all other fields."""

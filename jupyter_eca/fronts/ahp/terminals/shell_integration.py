@@ -13,9 +13,9 @@ property such as the folder.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.paths import parse_file_uri
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ _ESCAPE: Final = re.compile(r"\\(?:\\|x(?P<code>[0-9a-fA-F]{2}))")
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TerminalText:
     """Output that is not a mark."""
 
     text: str
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PromptStarted:
     """The shell shows its prompt. So we know that it has a shell integration."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandStarted:
     """The shell starts to run a command."""
 
@@ -52,7 +52,7 @@ class CommandStarted:
     """The command line."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CommandFinished:
     """A command has ended."""
 
@@ -60,7 +60,7 @@ class CommandFinished:
     """Its exit code; None if the shell does not report it."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class FolderChanged:
     """The working directory of the shell has changed."""
 

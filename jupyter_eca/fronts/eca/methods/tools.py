@@ -6,6 +6,7 @@ This module must not know how tools are called: `host/tools/` does.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,6 @@ from jupyter_eca.config import disabled_tools
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import RemoteError, ToolError
 from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
-from jupyter_eca.frozen import frozen
 from jupyter_eca.mcp_client.tool_names import PYTHON, make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.protocol import tool as wire
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.tools.base import ToolContext
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class LinkTool(Plain):
     """A tool that the client at the other end of a link runs. `Plain` has the defaults of all other fields."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.fronts.mcp.offers_base import About, Offers, RefusedCall
 from jupyter_eca.fronts.mcp.opencode.api import OpenCodeApi
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins import loader
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ABOUT: Final = About(
 _MARKERS: Final = (".git", "opencode.json", "opencode.jsonc", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Folder:
     """The project folder of a call."""
 

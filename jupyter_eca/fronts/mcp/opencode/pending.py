@@ -8,11 +8,10 @@ It must not know how a prompt is sent: `offers/run.py` does.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
-
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.offers_base import Caller
@@ -31,7 +30,7 @@ _SCHEMA: Final[dict[str, Any]] = {
 _MAX_DETAIL_CHARACTERS: Final = 4_000
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class PendingRequest:
     """A request for permission, or a question, that waits for OpenCode's user."""
 

@@ -10,11 +10,11 @@ This module must not read anything for the model: `open_notebook` does.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.workspace.files.name_search import NameIndex
 from jupyter_eca.workspace.kernels.kernel_choice import find_active_kernel
 
@@ -55,7 +55,7 @@ _MAX_ANSWERS: Final = 20
 _MAX_LINE_CHARS: Final = 80
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CellLine:
     """A cell in a list of offers."""
 
@@ -73,7 +73,7 @@ class CellLine:
     """The number that Jupyter shows beside the cell after it has run, 0 if it has not run."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class NotebooksOverview:
     """What was read of the open notebooks, as far as the list of offers needs it."""
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 from jupyter_eca import redaction
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import FailureKind, ProviderError
-from jupyter_eca.frozen import frozen
 
 # The status of each error type. An error in the middle of a stream comes after the status 200, so only its type says
 # what it is. The types of Anthropic come first, then those of OpenAI.
@@ -104,7 +103,7 @@ _KIND_BY_STATUS = {
 _MIN_NAMED_WAIT_SECONDS = 60
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class RequestTarget:
     """The server that a request is sent to."""
 

@@ -7,12 +7,12 @@ It must not know an API: the providers do. `failures` has the messages of errors
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from jupyter_eca.errors import ProviderError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.connection import failures
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ClosableClient(Protocol):
 Client = TypeVar("Client", bound=ClosableClient)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TimeLimits:
     """The time limits of a client."""
 

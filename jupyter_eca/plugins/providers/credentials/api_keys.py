@@ -7,12 +7,12 @@ It must not store a key: `config.credentials` does. `catalog` asks for the keys.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
 from jupyter_eca.errors import FailureKind
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.providers.base import Keyed
 from jupyter_eca.protocol.provider import TrialOutcome
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jupyter_eca.plugins.providers.base import Provider
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ApiKey:
     """The settings of a provider with its key, and where the key is from. A provider may have no key."""
 

@@ -15,14 +15,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from base64 import urlsafe_b64encode
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit
 
 from jupyter_eca.config.policy.local_address import is_on_this_machine
 from jupyter_eca.errors import LocalError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.protocol.lifecycle import MessageType
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class User(Protocol):
         ...
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class BrowserSignIn:
     """One sign-in with a browser."""
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.text import shell_template
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.plugins.tools.base import Plain
 from jupyter_eca.plugins.tools.shell import ShellCommandRun, find_sandbox
 from jupyter_eca.protocol.content import SandboxState, ShellCommandDetails, ShellCommandPart
@@ -74,7 +73,7 @@ def _make_spec(name: str, config: CustomToolConfig) -> ToolSpec:
     )
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class CustomTool(Plain):
     """A custom tool. Implements `Tool`. Nobody knows what it does, so it counts as a tool that changes things."""
 

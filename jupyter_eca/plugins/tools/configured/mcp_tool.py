@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca import redaction
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.frozen import frozen
 from jupyter_eca.mcp_client.client_features import McpCaller
 from jupyter_eca.mcp_client.tool_names import make_tool_name
 from jupyter_eca.plugins.tools.base import Plain
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class McpTool(Plain):
     """A tool of an MCP server."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,7 +15,6 @@ from pydantic import Field
 from jupyter_eca.fronts.mcp.offers_base import Hints, OfferCall, Offers, RefusedCall, offer
 from jupyter_eca.fronts.mcp.opencode import pending
 from jupyter_eca.fronts.mcp.opencode.api import make_timeout_error
-from jupyter_eca.frozen import frozen
 
 if TYPE_CHECKING:
     from jupyter_eca.fronts.mcp.opencode.backend import Folder, OpenCode
@@ -117,7 +117,7 @@ async def abort_session(call: OpenCodeCall, sessionId: SessionId) -> dict[str, A
 OFFERS = Offers((run_task, create_session, prompt_session, list_sessions, abort_session))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session of OpenCode."""
 
