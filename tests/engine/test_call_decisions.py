@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.call_targets import CallTargets
 from jupyter_eca.engine.approval.policy import CallAdjustment, Decision, Policy, Rule, Verdict
 from jupyter_eca.engine.effects import AskUser, RunTool
+from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
@@ -40,7 +42,7 @@ def in_sandbox(state: SandboxState) -> ShellCommandDetails:
 
 def prompt(policy: Policy = POLICY, **setup: Any) -> Talk:
     talk = Talk()
-    settings = inputs.Setup("maker/model", tools=TOOLS, policy=policy, **setup)
+    settings = inputs.Setup("maker/model", policy=policy, **{"tools": TOOLS, **setup})
     return talk.feed(inputs.Prompted(talk.now, "t1", "Hi", "c1", settings)).gathers()
 
 
@@ -149,12 +151,42 @@ def test_a_change_that_is_reviewed_later_makes_the_calls_after_it_ask_and_those_
     ]
 
 
+def test_a_change_that_a_rule_allowed_makes_no_later_call_ask() -> None:
+    calls = [call("act", id, index=index) for index, id in enumerate("12")]
+    talk = finish(prompt(ALLOWED), *calls, details={"1": CHANGE})
+    assert [content.cause and content.cause.kind for content in talk.shown(ToolCallRunContent)] == ["rule", "rule"]
+
+
+@pytest.mark.parametrize(("line", "expected"), [("grep x a.py", (RUNS, "rule")), ("python a.py", (ASKED, "unseen"))])
+def test_a_command_that_only_reads_may_run_while_a_change_is_not_reviewed(
+    line: str, expected: tuple[str, str | None]
+) -> None:
+    shell = ToolSpec("shell", "", {}, approval_covers=ApprovalCoverage.COMMANDS)
+    talk = prompt(Policy(allow={"shell": Rule()}), tools=(shell,))
+    arguments = json.dumps({"command": line})
+    assert outcome(finish(talk, call("shell", arguments=arguments), unseen_path="a.py")) == expected
+
+
 def test_an_approval_for_the_session_does_not_hold_outside_of_the_sandbox_and_is_not_given_there() -> None:
     talk = finish(prompt(), call("act", "1")).approves("1", remember=True).ran("1")
     outside = in_sandbox(SandboxState.OUTSIDE)
     assert outcome(finish(talk, call("act", "2")), "2") == (RUNS, "remembered")
     assert outcome(finish(talk.ran("2"), call("act", "3"), details={"3": outside}), "3") == (ASKED, "default")
     talk = finish(prompt(), call("act", "1"), details={"1": outside}).approves("1", remember=True).ran("1")
+    assert outcome(finish(talk, call("act", "2")), "2") == (ASKED, "default")
+
+
+def test_an_approval_for_the_session_holds_for_the_same_command_and_no_other() -> None:
+    tools = (ToolSpec("shell", "", {}, approval_covers=ApprovalCoverage.COMMANDS),)
+    lines = [json.dumps({"command": line}) for line in ("make test", "make test", "rm notes.txt")]
+    talk = finish(prompt(tools=tools), call("shell", "1", lines[0])).approves("1", remember=True).ran("1")
+    assert outcome(finish(talk, call("shell", "2", lines[1])), "2") == (RUNS, "remembered")
+    assert outcome(finish(talk.ran("2"), call("shell", "3", lines[2])), "3") == (ASKED, "default")
+
+
+def test_a_call_that_needs_approval_each_time_is_never_approved_for_the_session() -> None:
+    talk = finish(prompt(), call("act", "1"), targets={"1": PROTECTED}).approves("1", remember=True).ran("1")
+    assert talk.state.approved_scopes == frozenset()
     assert outcome(finish(talk, call("act", "2")), "2") == (ASKED, "default")
 
 

@@ -11,7 +11,7 @@ from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.policy import CallAdjustment, Decision, Policy, Rule, Verdict
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import RunTool
-from jupyter_eca.engine.model.proposals import describe_proposal
+from jupyter_eca.engine.model.proposals import NOTEBOOK_CHANGE_TOOL, describe_proposal
 from jupyter_eca.engine.model.request import ImagePart, ToolSpec
 from jupyter_eca.engine.model.texts import PARTS_LEFT_OUT, REJECTED, TOOL_CHANGED
 from jupyter_eca.engine.tool_call import ToolCallStatus
@@ -178,10 +178,11 @@ def test_what_the_rules_would_decide_is_known_before_the_call_is_complete(
 # Calls that do not run
 
 
-@pytest.mark.parametrize("tool", ["far", "act"])
+@pytest.mark.parametrize("tool", ["far", "act", NOTEBOOK_CHANGE_TOOL])
 def test_a_proposal_tells_the_model_what_was_shown_and_names_no_rule(tool: str) -> None:
     free = Policy(allow={"act": Rule(), "away": Rule()})
-    talk = written(prompt(plan_mode=True, policy=free), tool, details={"1": CHANGE})
+    tools = (*TOOLS, ToolSpec(NOTEBOOK_CHANGE_TOOL, "", {}))
+    talk = written(prompt(plan_mode=True, policy=free, tools=tools), tool, details={"1": CHANGE})
     words = describe_proposal("1", tool, CHANGE)
     assert words
     assert rejections(talk) == [
@@ -227,6 +228,26 @@ def test_a_signature_goes_with_its_call_whichever_piece_brings_it() -> None:
         talk = prompt().says(*order)
         assert the_call(talk).signature == "proof"
         assert [content.arguments_text for content in talk.shown(ToolCallPrepareContent)] == ["{", "}"]
+
+
+def test_calls_without_ids_get_ids_that_no_call_of_the_chat_has_ever_had() -> None:
+    talk = prompt()
+    talk.state = replace(talk.state, call_ids=frozenset({"t1-1-1", "t1-1-1-2"}))
+    talk.says(call("look", ""), call("look", "", index=1))
+    assert [item.id for item in talk.state.calls] == ["t1-1-0", "t1-1-1-3"]
+
+
+def test_pieces_of_several_calls_may_come_in_any_order() -> None:
+    talk = prompt().says(*(call("look", id, "{", index) for index, id in enumerate("123")))
+    talk.says(*(call("", "", f'"what": "{index}"}}', index) for index in (1, 0, 2)))
+    assert [(item.id, item.arguments_text) for item in talk.state.calls] == [
+        *(("1", '{"what": "0"}'), ("2", '{"what": "1"}'), ("3", '{"what": "2"}'))
+    ]
+
+
+def test_a_call_that_is_replayed_does_not_seem_to_ask() -> None:
+    talk = prompt(verdicts={"1": Verdict(Decision.ALLOW)}).says(call("far", "1"), call("far", "2", index=1))
+    assert [content.manual_approval for content in talk.shown(ToolCallPrepareContent)] == [False, True]
 
 
 # Outside agents
