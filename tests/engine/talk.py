@@ -15,6 +15,7 @@ from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, T
 from jupyter_eca.engine.step import ChatState, step
 from jupyter_eca.errors import IllegalSignal
 from jupyter_eca.protocol.content import Content, Origin, ReasonTextContent, RejectReason, Role, TextContent
+from tests.engine.well_formed import assert_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,9 @@ class Talk:
 
     def feed(self, what: Input) -> Talk:
         """Raises: IllegalSignal."""
-        self.state, events, self.effects = step(self.state, what)
+        before = self.state
+        self.state, events, self.effects = step(before, what)
+        assert_step(before, what, self.state, events)
         self.events += events
         self.now += 10
         return self

@@ -1,13 +1,21 @@
-"""What every vendor of models demands of the conversation in a request."""
+"""What holds for each step of the engine, and what every vendor of models demands of the conversation in a request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.protocol.content import ProgressContent, Role
+from jupyter_eca.protocol.event import ContextAside, DocumentAside, NotesSentAside, RewordedAside
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_eca.engine.inputs import Input
     from jupyter_eca.engine.model.request import History
+    from jupyter_eca.engine.state import ChatState
+    from jupyter_eca.protocol.event import Event
 
 
 def assert_well_formed(history: History) -> None:
@@ -23,3 +31,39 @@ def assert_well_formed(history: History) -> None:
             assert sorted(results) == sorted(uses)
     ids = [part.id for message in history for part in message.parts if isinstance(part, ToolUsePart)]
     assert len(ids) == len(set(ids))
+
+
+_KINDS: dict[str, type] = {"bool": bool, "str": str, "int": int}
+_OF_SYSTEM = {"usage", "metadata", "flag", "hookActionStarted", "hookActionFinished"}
+_OF_MODEL = {
+    *("reasonStarted", "reasonText", "reasonFinished", "toolCallPrepare", "toolCallRun", "toolCallRunning"),
+    *("toolCalled", "toolCallRejected"),
+}
+# Shown as progress and read by the model as words of the user.
+_READ_AS_USER = ContextAside | NotesSentAside | RewordedAside | DocumentAside
+
+
+def assert_typed(value: Any) -> None:
+    """Each field of a dataclass has a value of its type, as far as the name of the type says it simply."""
+    for field in fields(value):
+        name = str(field.type)
+        kind = _KINDS.get(name, tuple if name.startswith("tuple[") else object)
+        found = getattr(value, field.name)
+        assert isinstance(found, kind), f"{field.name} is {found!r}"
+
+
+def assert_step(before: ChatState, input: Input, after: ChatState, events: Sequence[Event]) -> None:
+    """What holds for each step: the state has the types of its fields, and each event says whose it is and when."""
+    assert_typed(after)
+    for call in after.calls:
+        assert_typed(call)
+    assert len(after.indexes) <= len(after.calls)
+    for event in events:
+        content = event.content
+        assert (event.chat, event.at) == (before.id, input.at)
+        assert event.turn in {before.turn, after.turn, ""}
+        if isinstance(content, ProgressContent):
+            assert event.role is (Role.USER if isinstance(event.aside, _READ_AS_USER) else Role.SYSTEM)
+            assert bool(content.text) == (content.state == "running")
+        assert content.type not in _OF_SYSTEM or event.role is Role.SYSTEM
+        assert content.type not in _OF_MODEL or event.role is Role.ASSISTANT

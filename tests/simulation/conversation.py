@@ -63,7 +63,7 @@ from jupyter_eca.protocol.content import (
     TaskSummary,
     UrlContent,
 )
-from tests.engine.well_formed import assert_well_formed
+from tests.engine.well_formed import assert_step, assert_well_formed
 from tests.simulation.disk import Disk
 from tests.simulation.readers import assert_same_on_all_screens
 from tests.simulation.record import OPEN, STRICT, TOOLS, USUAL, Record
@@ -152,6 +152,7 @@ class Conversation:
             assert late, f"refused while {before.status}: {input}"
             return False
         self.state = after
+        assert_step(before, input, after, events)
         self.record.check(before, input, after, events, effects)
         self.disk.append(events)
         for effect in effects:
