@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine import inputs
+from jupyter_eca.engine.approval.approval_scope import list_scopes
+from jupyter_eca.engine.approval.call_targets import CallTargets
 from jupyter_eca.engine.approval.policy import CallAdjustment, Decision, Policy, Rule, Verdict
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.effects import RunTool
 from jupyter_eca.engine.model.proposals import NOTEBOOK_CHANGE_TOOL, describe_proposal
-from jupyter_eca.engine.model.request import ImagePart, ToolSpec
+from jupyter_eca.engine.model.request import ImagePart, ToolSpec, ToolUsePart
 from jupyter_eca.engine.model.texts import PARTS_LEFT_OUT, REJECTED, TOOL_CHANGED
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.engine.tool_calls import predict_decision
@@ -25,6 +27,9 @@ from jupyter_eca.protocol.content import (
     MovePart,
     RejectReason,
     Role,
+    Task,
+    TaskDetails,
+    TaskSummary,
     TextContent,
     ToolCalledContent,
     ToolCallPrepareContent,
@@ -43,12 +48,18 @@ EDIT = ToolSpec("edit", "", {}, server="them", agent="them")
 SETUP = inputs.Setup("maker/model", tools=TOOLS, policy=POLICY)
 PARTS = (
     ChangePart(start=0, end=1, text="\nkept\n"),
-    ChangePart(start=2, end=3, text="\nx = 1\n"),
-    ChangePart(start=4, end=5, text="y = 2\n", cell_id="c1"),
+    ChangePart(start=2, end=3, text="\n    x = 1\n"),
+    ChangePart(start=4, end=5, text="X = X\n", cell_id="c1"),
     ChangePart(start=6, end=7, text="\n", cell_id="c2"),
     MovePart(kind="move", cell_id="c3"),
 )
 CHANGE = FileChangeDetails(path="a.py", diff="-a\n+b", lines_added=1, lines_removed=1, parts=PARTS)
+
+TASKS = TaskDetails(
+    tasks=(Task(id="1", subject="Load"),),
+    in_progress_task_ids=(),
+    summary=TaskSummary(done=0, in_progress=0, pending=1, total=1),
+)
 
 
 def written(talk: Talk, *names: str, **finished: Any) -> Talk:
@@ -87,7 +98,9 @@ def test_the_model_is_told_which_parts_of_its_change_the_user_left_out() -> None
     narrowed = CHANGE.model_copy(update={"left_out": (1, 2, 3, 4)})
     talk = written(prompt(), "act", details={"1": CHANGE})
     talk.feed(inputs.Approved(talk.now, "1", narrowed=narrowed, by=ADA)).ran("1", "Written.")
-    parts = "x = 1\n---\nin the cell [c1]:\ny = 2\n---\nin the cell [c2]:\n(a deletion)\n---\nthe move of the cell [c3]"
+    parts = (
+        "    x = 1\n---\nin the cell [c1]:\nX = X\n---\nin the cell [c2]:\n(a deletion)\n---\nthe move of the cell [c3]"
+    )
     assert results(talk) == [f"{PARTS_LEFT_OUT.format(count=4, all=5, parts=parts)}\n\nWritten."]
 
 
@@ -175,6 +188,13 @@ def test_what_the_rules_would_decide_is_known_before_the_call_is_complete(
     assert predict_decision(replayed.state, the_call(replayed), arguments) is known
 
 
+def test_what_the_rules_would_decide_counts_what_the_user_has_approved_for_the_session() -> None:
+    talk = written(prompt(), "far").approves("1", remember=True).ran("1").says(call("far", "2"))
+    assert predict_decision(talk.state, the_call(talk, "2"), {}) is Decision.ALLOW
+    talk = prompt(policy=Policy(allow={"act": Rule()})).says(call("act"))
+    assert predict_decision(talk.state, the_call(talk), {}) is Decision.ALLOW
+
+
 # Calls that do not run
 
 
@@ -204,6 +224,8 @@ def test_a_call_that_cannot_succeed_shows_its_preview_and_is_a_change_that_faile
 def test_a_call_of_an_unknown_tool_shows_what_the_model_wrote() -> None:
     talk = prompt().calls(call("none", arguments='{"a": 1}'))
     assert [content.arguments for content in talk.shown(ToolCalledContent)] == [{"a": 1}]
+    talk = written(prompt(), "act", "none")
+    assert [content.waits_for for content in talk.shown(ToolCallRunContent)] == [None, None]
 
 
 def test_a_result_is_known_as_a_rule_only_if_it_was_fetched() -> None:
@@ -228,13 +250,16 @@ def test_a_signature_goes_with_its_call_whichever_piece_brings_it() -> None:
         talk = prompt().says(*order)
         assert the_call(talk).signature == "proof"
         assert [content.arguments_text for content in talk.shown(ToolCallPrepareContent)] == ["{", "}"]
+        assert talk.done().state.history[1].parts == (ToolUsePart("1", "look", {}, "proof"),)
+    talk = prompt().calls(call("look"))
+    assert [event.aside for event in talk.events if isinstance(event.content, ToolCallRunContent)] == [None]
 
 
 def test_calls_without_ids_get_ids_that_no_call_of_the_chat_has_ever_had() -> None:
     talk = prompt()
-    talk.state = replace(talk.state, call_ids=frozenset({"t1-1-1", "t1-1-1-2"}))
-    talk.says(call("look", ""), call("look", "", index=1))
-    assert [item.id for item in talk.state.calls] == ["t1-1-0", "t1-1-1-3"]
+    talk.state = replace(talk.state, call_ids=frozenset({"t1-1-1", "t1-1-2", "t1-1-2-2"}))
+    talk.says(*(call("look", "", index=index) for index in range(3)))
+    assert [item.id for item in talk.state.calls] == ["t1-1-0", "t1-1-1-2", "t1-1-2-3"]
 
 
 def test_pieces_of_several_calls_may_come_in_any_order() -> None:
@@ -248,6 +273,44 @@ def test_pieces_of_several_calls_may_come_in_any_order() -> None:
 def test_a_call_that_is_replayed_does_not_seem_to_ask() -> None:
     talk = prompt(verdicts={"1": Verdict(Decision.ALLOW)}).says(call("far", "1"), call("far", "2", index=1))
     assert [content.manual_approval for content in talk.shown(ToolCallPrepareContent)] == [False, True]
+
+
+def test_a_result_says_how_long_its_call_has_run() -> None:
+    talk = written(prompt(), "look", "far")
+    talk.now += 5_000
+    begun = talk.now
+    talk.approves("2").ran("1")
+    talk.now = begun + 7_000
+    talk.ran("2")
+    assert [content.total_time_ms for content in talk.shown(ToolCalledContent)] == [5_020, 6_990]
+    failed = prompt().calls(call("none"))
+    assert [content.total_time_ms for content in failed.shown(ToolCalledContent)] == [0]
+
+
+def test_a_question_says_what_its_approval_for_the_session_would_cover_and_only_a_question() -> None:
+    talk = written(prompt(), "far", "look")
+    far, look = talk.shown(ToolCallRunContent)
+    assert far.remembers == tuple(scope.as_text() for scope in list_scopes(FAR, {}, CallTargets()))
+    assert look.remembers is None
+
+
+def test_a_rejection_by_the_user_names_no_rule() -> None:
+    talk = written(prompt(policy=Policy(ask={"away": Rule()})), "far").rejects("1", "Not so.")
+    assert [content.cause for content in talk.shown(ToolCallRejectedContent)] == [None]
+
+
+def test_whoever_approves_a_call_that_must_wait_is_named_at_once() -> None:
+    talk = written(prompt(), "look", "far")
+    talk.feed(inputs.Approved(talk.now, "2", by=ADA))
+    runs = [event.by for event in talk.events if isinstance(event.content, ToolCallRunContent)]
+    assert runs == [None, None, ADA]
+
+
+def test_a_list_of_tasks_replaces_that_of_the_chat_unless_its_call_failed() -> None:
+    for error in (False, True):
+        talk = written(prompt(), "look")
+        talk.feed(inputs.ToolFinished(talk.now, "1", "Planned.", error, TASKS))
+        assert talk.state.tasks == (() if error else TASKS.tasks)
 
 
 # Outside agents
@@ -269,6 +332,8 @@ def test_the_agent_is_told_which_rule_forbids_its_call() -> None:
 
 def test_the_agent_is_told_what_a_hook_says_against_its_call() -> None:
     talk = agent(adjustment=CallAdjustment(decision=Decision.DENY, words="Not today."))
+    rejected = [event for event in talk.events if isinstance(event.content, ToolCallRejectedContent)]
+    assert [event.local for event in rejected] == [True]
     assert [content.reason for content in talk.shown(ToolCallRejectedContent)] == [RejectReason.HOOK]
     assert [aside.words for aside in rejections(talk)] == ["Not today."]
 

@@ -22,12 +22,17 @@ from jupyter_eca.protocol.content import (
     FileChangeDetails,
     FlagContent,
     HookActionStartedContent,
+    ImageContent,
+    ProgressContent,
     RejectReason,
+    Role,
+    TextContent,
     UrlContent,
 )
 from jupyter_eca.protocol.context import FileContext
 from jupyter_eca.protocol.event import Person
 from tests.engine.talk import ACT, FAR, LOOK, POLICY, TOOLS, Talk, call
+from tests.engine.well_formed import assert_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -229,7 +234,28 @@ def test_each_value_of_an_input_matters(number: int) -> None:
 
 
 @each
-def test_all_events_of_a_step_have_the_time_of_its_input_and_the_chat(number: int) -> None:
+def test_each_text_of_an_input_is_in_what_the_step_has_written(number: int) -> None:
     before, input = CASES[number]
-    _, events, _ = step(before().state, input)
-    assert {(event.at, event.chat) for event in events} <= {(AT, "chat")}
+    talk = before()
+    after, events, effects = step(talk.state, input)
+    assert_step(talk.state, input, after, events)
+    written = repr((after, events, effects))
+    texts = {field.name: getattr(input, field.name) for field in fields(input)}
+    missing = {(number, name) for name, text in texts.items() if isinstance(text, str) and text not in written}
+    assert missing <= UNUSED
+
+
+def test_a_recorded_answer_that_is_not_replayed_is_marked_as_such() -> None:
+    talk = Talk().begins().feed(inputs.Gathered(AT, not_replayed="It differs.", files_note="notes.txt"))
+    shown = [(content.text, content.not_replayed) for content in talk.shown(ProgressContent)]
+    assert shown[:2] == [("It differs.", True), ("notes.txt", None)]
+
+
+def test_whatever_a_person_writes_is_shown_as_that_persons() -> None:
+    talk = (
+        Talk().feed(inputs.Prompted(1, "t1", "Hi", "c1", SETUP, contexts=CONTEXTS, by=ADA)).gathers(images=(PICTURE,))
+    )
+    assert [event.role for event in talk.events if isinstance(event.content, ImageContent)] == [Role.USER]
+    (text,) = [event for event in talk.events if isinstance(event.content, TextContent)]
+    assert (text.by, text.content) == (ADA, TextContent(text="Hi", content_id="c1", contexts=CONTEXTS))
+    assert [content.contexts for content in Talk().begins().shown(TextContent)] == [None]

@@ -6,6 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
+from jupyter_eca.engine.state import TitleState
+from jupyter_eca.engine.tool_call import ToolCallStatus
+from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.protocol.content import ProgressContent, Role
 from jupyter_eca.protocol.event import ContextAside, DocumentAside, NotesSentAside, RewordedAside
 
@@ -33,7 +36,14 @@ def assert_well_formed(history: History) -> None:
     assert len(ids) == len(set(ids))
 
 
-_KINDS: dict[str, type] = {"bool": bool, "str": str, "int": int}
+_KINDS: dict[str, type] = {
+    "bool": bool,
+    "str": str,
+    "int": int,
+    "TitleState": TitleState,
+    "TurnStatus": TurnStatus,
+    "ToolCallStatus": ToolCallStatus,
+}
 _OF_SYSTEM = {"usage", "metadata", "flag", "hookActionStarted", "hookActionFinished"}
 _OF_MODEL = {
     *("reasonStarted", "reasonText", "reasonFinished", "toolCallPrepare", "toolCallRun", "toolCallRunning"),
