@@ -299,6 +299,11 @@ def test_a_rejection_by_the_user_names_no_rule() -> None:
     assert [content.cause for content in talk.shown(ToolCallRejectedContent)] == [None]
 
 
+def test_the_model_reads_no_more_about_a_stopped_call_than_that_it_was_stopped() -> None:
+    talk = written(prompt(), "far").stops()
+    assert rejections(talk) == [RejectionAside(text=REJECTED[RejectReason.STOP], words="")]
+
+
 def test_whoever_approves_a_call_that_must_wait_is_named_at_once() -> None:
     talk = written(prompt(), "look", "far")
     talk.feed(inputs.Approved(talk.now, "2", by=ADA))
