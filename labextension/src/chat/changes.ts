@@ -56,7 +56,7 @@ export async function undoChanges(
   const revertedIds = new Set(result?.reverted.map(({ id }) => id));
   const removed = changes.filter(({ id, type, kind }) => revertedIds.has(id) && type === 'file' && kind === 'created');
   if (removed.length > 0) {
-    session.onFilesRemoved(removed.map(({ path }) => path));
+    session.onFilesRemoved(removed);
   }
   await loadChanges(session, chatId);
 }

@@ -33,7 +33,7 @@ import {
 import { takeNext } from './queue';
 import { Link, LinkError, Notifications, Requests } from '../wire/rpc';
 import { parseLink, Offer } from './offers';
-import type { DeletedChat, QueuedMessage } from './types';
+import type { Change, DeletedChat, QueuedMessage } from './types';
 import {
   Action,
   Chat,
@@ -92,8 +92,8 @@ export class Session implements ClientHandlers {
   onMessageRefused: (chatId: ChatId, message: QueuedMessage) => void = () => undefined;
   /** Called with a chat that was deleted, here or by another client. */
   onDeleted: (chatId: ChatId) => void = () => undefined;
-  /** Called with the paths of files that are gone, because the user has undone that the assistant made them. */
-  onFilesRemoved: (paths: readonly string[]) => void = () => undefined;
+  /** Called with the changes that made files, when the user has undone them, so that the files are gone. */
+  onFilesRemoved: (changes: readonly Change[]) => void = () => undefined;
   /** Called when the server offers the user an action outside of the chat; see `Offer`. */
   onOffer: (offer: Offer) => void = () => undefined;
   /** The chat and the active notebook of the last prompt, even if the server refused that prompt. */

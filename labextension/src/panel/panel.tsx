@@ -22,6 +22,7 @@ import { createFlags, createRateAnswer } from '../chat/flags';
 import { NotebookFollower } from '../chats/notebook_chats';
 import { watchRenames } from '../notebook/renames';
 import { OpenProposedCells } from '../notebook/proposed_cells';
+import { haveSameSources } from '../notebook/same_sources';
 import { deletedQuestions, setQuestionDeleted } from '../notebook/deleted_questions';
 import { findLinkedPath } from '../render/sanitize';
 import { ActiveInstructions } from '../notebook/instructions';
@@ -36,6 +37,7 @@ import { fetchWholeOutput } from '../chat/tool_output';
 import { HunkPainter } from '../review/hunk_painter';
 import type { PreferenceStore } from '../view/common/preferences';
 import { TabStorage } from '../chat/tab_storage';
+import type { Change } from '../chat/types';
 import { addCodeColors } from '../render/code_colors';
 import { createMarkdownRenderer } from '../render/markdown';
 import { ReviewController } from '../review/controller';
@@ -190,8 +192,8 @@ export class AssistantPanel extends ReactWidget {
         this.session.notify('mcp/connectServer', { name: server });
       });
     };
-    this.session.onFilesRemoved = paths => {
-      paths.forEach(this.closeDocument);
+    this.session.onFilesRemoved = changes => {
+      changes.forEach(this.closeDocument);
     };
     this.session.subscribe(() => {
       const { id } = this.session.chat;
@@ -314,12 +316,16 @@ export class AssistantPanel extends ReactWidget {
     void this.session.openChat(findParent(this.session.state, chatId)).then(this.reveal);
   };
 
-  /** Close a document whose file is gone. If it has unsaved changes, it stays open, because it may be the only copy. */
-  private readonly closeDocument = (path: string): void => {
-    const { documentManager } = this;
-    const widget = documentManager?.findWidget(path, null);
-    if (widget?.context.model.dirty === false) {
-      void documentManager?.closeFile(path);
+  /**
+   * Close the document of a file that the assistant had made, and that is gone now. If the user has changed it and not
+   * saved it, it stays open, because it may be the only copy.
+   */
+  private readonly closeDocument = ({ path, text }: Change): void => {
+    const model = this.documentManager?.findWidget(path, null)?.context.model;
+    // Lab marks a notebook as changed when its kernel starts, because it notes the name of the kernel in the metadata.
+    if (model !== undefined && (!model.dirty || haveSameSources(model.toString(), text?.after))) {
+      model.dirty = false;
+      void this.documentManager?.closeFile(path);
     }
   };
 

@@ -95,7 +95,7 @@ test('undoing a file that the assistant made reports that the file is gone, so t
   const made: Change = { id: 't:3', number: 3, turn: 't', path: 'new.ipynb', type: 'file', kind: 'created' };
   const [session] = await met([CELL, FILE, made]);
   const removed: string[] = [];
-  session.onFilesRemoved = paths => removed.push(...paths);
+  session.onFilesRemoved = changes => removed.push(...changes.map(({ path }) => path));
   await undoChanges(session, [CELL, FILE]);
   expect(removed).toEqual([]);
   await undoChanges(session, [made]);
