@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.support import warm_starts
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -20,6 +22,20 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 # Examples are small; a slow one tells of a busy machine, not of the code.
 settings.register_profile("here", deadline=None)
 settings.load_profile("here")
+
+_WARM_STARTS = warm_starts.install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if _WARM_STARTS is not None:
+        _WARM_STARTS.is_on = item.get_closest_marker("cold_start") is None
+
+
+def pytest_unconfigure() -> None:
+    if _WARM_STARTS is not None:
+        _WARM_STARTS.close()
+
 
 # Collecting makes millions of objects that all stay until the end. Looking through them for garbage took two fifths of
 # the time of collecting, and would go on while the tests run.

@@ -1,0 +1,134 @@
+"""A Python that has imported what the processes of tests import, and waits: it forks for each process that a test
+starts. `warm_starts.py` starts it, and says why.
+
+    python tests/support/warm_process.py SOCKET MODULE...
+
+It reads requests from the socket, which it has inherited under this number. It has one thread, so a fork of it is
+whole. A fork takes over the arguments, the environment, the folder and the open files of the request, and then does
+what `python -m MODULE` or `python SCRIPT` does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import json
+import os
+import runpy
+import socket
+import sys
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+# The most open files that a request can have.
+_MAX_FILES = 32
+
+
+def read_request(link: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Return the next request and its open files; None when the tests are over."""
+    head, files, _, _ = socket.recv_fds(link, 8, _MAX_FILES)
+    if not head:
+        return None
+    while len(head) < 8:
+        head += link.recv(8 - len(head))
+    body, size = bytearray(), int.from_bytes(head)
+    while len(body) < size:
+        body += link.recv(size - len(body))
+    return json.loads(body), list(files)
+
+
+def fork_for_tests() -> int:
+    """Fork twice, so that the parent of the new process is the process of the tests, which has asked for that with
+    `prctl`. Return the id of the new process; 0 in that process."""
+    (ids, told_id), (held, go) = os.pipe(), os.pipe()
+    between = os.fork()
+    if between == 0:
+        if (new := os.fork()) == 0:
+            os.close(go)
+            os.read(held, 1)  # until its parent is the right one
+            return 0
+        os.write(told_id, str(new).encode())
+        os._exit(0)
+    os.waitpid(between, 0)
+    new = int(os.read(ids, 20))
+    for file in (ids, told_id, held, go):
+        os.close(file)
+    return new
+
+
+def take_files(files: list[int], numbers: list[int]) -> None:
+    """Have these open files under these numbers, from 0 on, and no others."""
+    above = max((*files, *numbers)) + 1
+    moved = [fcntl.fcntl(file, fcntl.F_DUPFD, above) for file in files]
+    for file, number in zip(moved, numbers, strict=True):
+        os.dup2(file, number)
+    ends = [*sorted(numbers), os.sysconf("SC_OPEN_MAX")]
+    for number, next_number in pairwise(ends):
+        if number + 1 < next_number:
+            os.closerange(number + 1, next_number)
+
+
+def open_streams() -> None:
+    """Open stdin, stdout and stderr anew, because those that Python made were for other files."""
+    for name, file, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        old = getattr(sys, name)
+        buffering = 1 if name == "stderr" else -1
+        stream = open(file, mode, buffering, old.encoding, old.errors, closefd=False)  # noqa: SIM115  # until the end
+        if name != "stdin" and os.environ.get("PYTHONUNBUFFERED"):
+            stream.reconfigure(write_through=True)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> None:
+    """Be the process that the request asks for, up to the end of its program. Raises: whatever the program raises."""
+    take_files(files, request["numbers"])
+    if request["new_session"]:
+        os.setsid()
+    if request["folder"] is not None:
+        os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    open_streams()
+    target, *arguments = request["command"]
+    is_module = request["is_module"]
+    first = Path.cwd() if is_module else Path(target).resolve().parent
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = [str(first)] if request["has_own_folder"] else []
+    sys.path += [*map(os.path.abspath, paths), *usual_path]
+    importlib.invalidate_caches()
+    sys.argv = [target, *arguments]
+    sys.orig_argv = [sys.executable, *(["-m"] if is_module else []), target, *arguments]
+    sys.warnoptions[:] = [option for option in os.environ.get("PYTHONWARNINGS", "").split(",") if option]
+    warnings._processoptions(sys.warnoptions)  # pyright: ignore[reportAttributeAccessIssue]  # as at a start
+    if is_module:
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(target, run_name="__main__")
+
+
+def main(number: str, *modules: str) -> None:
+    own = {str(Path(__file__).parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)}
+    usual_path = [path for path in sys.path if path not in own]
+    sys.path.remove(str(Path(__file__).parent))
+    link = socket.socket(fileno=int(number))
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    while (request := read_request(link)) is not None:
+        wanted, files = request
+        if (new := fork_for_tests()) == 0:
+            link.detach()
+            become(wanted, files, usual_path)
+            return
+        for file in files:
+            os.close(file)
+        link.sendall(new.to_bytes(8))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

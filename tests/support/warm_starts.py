@@ -1,0 +1,191 @@
+"""Lets the processes that tests start be forks of a Python that has our imports: `warm_process.py`.
+
+Half of what the tests cost was Python that starts: `import jupyter_eca.host.host` is half a second of CPU, and hundreds
+of tests start a process of ours, a kernel or a server of the SDK of MCP. A fork is there at once. It is a process like
+any other: a child of the process of the tests, with arguments, environment, folder, open files and a session of its
+own.
+
+What a fork does not show is the start itself: that the imports work and are light. So a module of tests that is about
+the start has `pytestmark = pytest.mark.cold_start`, or a test that mark. Whatever is not simple starts as usual, too: a
+program given with `-c`, another Python, other options of Python, a terminal. With NIGHTLY=1 everything does, and with
+`COLD_STARTS=1`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PROGRAM: Final = Path(__file__).with_name("warm_process.py")
+_ROOT: Final = Path(__file__).parents[2]
+
+# What a program imports first of all, by the name of the program.
+_OURS: Final = (
+    "jupyter_eca.apps.process",
+    "jupyter_eca.apps.front_program",
+    "jupyter_eca.fronts.mcp.stdio",
+)
+_KERNELS: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "jupyter_eca.apps.kernel.magic")
+_IMPORTS: Final = {
+    "jupyter_eca": _OURS,
+    "ipykernel_launcher": _KERNELS,
+    "jupyter_eca.apps.kernel": _KERNELS,
+    "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base"),
+}
+
+# The options of Python that kernels are started with: none of them is seen in a test, but for the path without a folder
+# of its own.
+_SAFE_PATH: Final = "-P"
+_OPTIONS: Final = {"-Xfrozen_modules=off", _SAFE_PATH}
+# The variables of Python that `warm_process.py` knows, and those that are read when they are needed.
+_KNOWN_VARIABLES: Final = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHON_KEYRING_BACKEND", "PYTHONSTARTUP"}
+
+_SET_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A process that can be a fork."""
+
+    program: str
+    """The key of `_IMPORTS`."""
+    request: bytes
+    files: list[int]
+
+
+class WarmStarts:
+    """Stands in for the function that `subprocess` starts processes with."""
+
+    def __init__(self, start: Any) -> None:
+        self.is_on = True
+        self.start = start
+        self.count = 0
+        """How many processes were forks."""
+        self._environment = dict(os.environ)
+        self._links: dict[tuple[str, ...], socket.socket] = {}
+        self._waiting: list[subprocess.Popen[bytes]] = []
+        self._lock = threading.Lock()
+
+    def __call__(self, *details: Any) -> int:
+        """Start a process, and return its id."""
+        wanted = self._find_wanted(details) if self.is_on else None
+        if wanted is None:
+            return self.start(*details)
+        with self._lock:
+            link = self._find_link(_IMPORTS[wanted.program])
+            self._inherit_orphans(True)
+            try:
+                socket.send_fds(link, [len(wanted.request).to_bytes(8)], wanted.files)
+                link.sendall(wanted.request)
+                self.count += 1
+                return int.from_bytes(link.recv(8))
+            finally:
+                self._inherit_orphans(False)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that fork."""
+        return [process.pid for process in self._waiting]
+
+    def close(self) -> None:
+        """End the processes that fork."""
+        for link in self._links.values():
+            link.close()
+        for process in self._waiting:
+            process.wait()
+
+    def _find_wanted(self, details: Sequence[Any]) -> _Wanted | None:
+        """Return what the process is to be; None if it must be started as usual."""
+        command, executables, close_files, kept, folder, variables, *streams = details[:12]
+        # The pipe that tells of a failed start, which a fork does not need.
+        failures = details[13]
+        new_session, *unusual = details[15:22]
+        given = _split([os.fsdecode(word) for word in command], executables)
+        if given is None or not close_files or any(value not in {None, -1} for value in unusual):
+            return None
+        program, is_module, has_own_folder, words = given
+        environment = dict(os.environ) if variables is None else _parse(variables)
+        own = [streams[0], streams[3], streams[5]]
+        numbers = [0, 1, 2, *(number for number in kept if number != failures)]
+        files = [number if file == -1 else file for number, file in zip(range(3), own, strict=True)] + numbers[3:]
+        place = Path(os.fsdecode(folder)) if folder is not None else Path.cwd()
+        if not place.is_dir() or any(map(os.isatty, files[:3])) or not self._is_usual(environment):
+            return None
+        request = {
+            "command": words,
+            "is_module": is_module,
+            "has_own_folder": has_own_folder,
+            "environment": environment,
+            "folder": str(place),
+            "new_session": bool(new_session),
+            "numbers": numbers,
+        }
+        return _Wanted(program, json.dumps(request).encode(), files)
+
+    def _is_usual(self, environment: dict[str, str]) -> bool:
+        """Return whether Python would start in this environment as it did for the tests."""
+        for name in {*environment, *self._environment}:
+            is_known = not name.startswith(("PYTHON", "LANG", "LC_", "COVERAGE_")) or name in _KNOWN_VARIABLES
+            if not is_known and environment.get(name) != self._environment.get(name):
+                return False
+        folders = [Path(path) for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+        return not any(
+            (folder / "sitecustomize.py").exists() or ((folder / "jupyter_eca").exists() and not folder.samefile(_ROOT))
+            for folder in folders
+        )
+
+    def _find_link(self, modules: tuple[str, ...]) -> socket.socket:
+        """Return the link to the process that has imported these; it is started when it is first needed."""
+        if modules not in self._links:
+            ours, theirs = socket.socketpair()
+            number = theirs.fileno()
+            command, none = [sys.executable, str(_PROGRAM), str(number), *modules], subprocess.DEVNULL
+            self._waiting.append(
+                subprocess.Popen(command, stdin=none, stdout=none, pass_fds=[number], env=self._environment)
+            )
+            theirs.close()
+            self._links[modules] = ours
+        return self._links[modules]
+
+    @staticmethod
+    def _inherit_orphans(is_on: bool) -> None:
+        """Let a process whose parent ends become a child of this one, or of nobody."""
+        ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(is_on), 0, 0, 0)
+
+
+def _parse(variables: Sequence[bytes]) -> dict[str, str]:
+    pairs = (os.fsdecode(variable).partition("=") for variable in variables)
+    return {name: value for name, _, value in pairs}
+
+
+def _split(command: list[str], executables: Sequence[bytes]) -> tuple[str, bool, bool, list[str]] | None:
+    """Return the program as a key of `_IMPORTS`, whether it is a module, whether it imports from a folder of its own,
+    and its words; None if it is not known."""
+    if [os.fsdecode(executable) for executable in executables] != [sys.executable]:
+        return None
+    words = [word for word in command[1:] if word not in _OPTIONS]
+    is_module = words[:1] == ["-m"]
+    words = words[is_module:]
+    program = words[0] if is_module and words else Path(words[0]).name if words else ""
+    return (program, is_module, _SAFE_PATH not in command, words) if program in _IMPORTS else None
+
+
+def install() -> WarmStarts | None:
+    """Let processes be forks from now on; return None where that does not work, or is not wanted."""
+    start = getattr(subprocess, "_fork_exec", None)
+    if sys.platform != "linux" or start is None or os.environ.get("NIGHTLY") or os.environ.get("COLD_STARTS"):
+        return None
+    starts = WarmStarts(start)
+    subprocess._fork_exec = starts  # pyright: ignore[reportAttributeAccessIssue]
+    return starts
