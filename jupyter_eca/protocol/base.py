@@ -24,9 +24,10 @@ changed or converted."""
 
 def has_half_surrogate(data: Any) -> bool:
     """Return whether data for JSON contains half of a surrogate pair, in a text or in a key, at any depth."""
-    unchecked: list[Any] = [data]  # no recursion: a client decides how deep its data is
-    while unchecked:
-        item = unchecked.pop()
+    # No recursion, because a client decides how deep its data is: the list grows while it is walked through. A dict is
+    # unfolded at once, because most data is one, without any depth.
+    unchecked: list[Any] = [*data, *data.values()] if data.__class__ is dict else [data]
+    for item in unchecked:
         # `isinstance` would make every message of a long answer noticeably slower.
         kind = item.__class__
         if kind is str:

@@ -84,5 +84,8 @@ READERS = (show_cells, show_session, show_editor, show_script)
 def assert_same_on_all_screens(live: Sequence[Event], stored: Sequence[Event]) -> None:
     """A client that was there from the beginning and one that has just come show the same, in every front."""
     merged = merge_pieces(stored)
+    # Most often both have got the same events. Then it is enough that each front can show them.
+    are_same = list(live) == merged
     for show in READERS:
-        assert show(live) == show(merged), show.__name__
+        shown = show(live)
+        assert are_same or shown == show(merged), show.__name__
