@@ -5,6 +5,7 @@ It must not store a secret. `redaction` is its neighbour: it keeps the registere
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, SecretStr
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 # latter, and names of models and other harmless values can look random too.
 _USER_NAMED_FIELDS = frozenset({"extra_headers", "env", "headers", "variables"})
 
+# Most values of a configuration: no secret is in them, so no path is made for them.
+_PLAIN_VALUES = (str, int, float, NoneType)
+
 
 def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each secret in a value. The path begins with `name`, the path of the value itself.
@@ -30,9 +34,13 @@ def iter_secrets(name: str, value: object) -> Iterator[tuple[str, str]]:
             yield name, value.get_secret_value()
         case BaseModel():
             for part, item in value:
+                if isinstance(item, _PLAIN_VALUES):
+                    continue
                 yield from iter_secrets(f"{name}.{part}".strip("."), item)
         case dict():
             for part, item in value.items():  # pyright: ignore[reportUnknownVariableType]  # of any kind
+                if isinstance(item, _PLAIN_VALUES):
+                    continue
                 yield from iter_secrets(f"{name}.{part}", item)  # pyright: ignore[reportUnknownArgumentType]
         case tuple():
             for item in value:  # pyright: ignore[reportUnknownVariableType]
