@@ -165,6 +165,7 @@ async def test_no_secret_is_in_an_archive(desktop: Desktop) -> None:
         assert not [name for name, data in files.items() if secret.encode() in data]
 
 
+@pytest.mark.cold_start
 async def test_a_project_is_exported_with_its_rules_and_without_other_projects(desktop: Desktop) -> None:
     files = desktop.export("--project", "first")
     assert sum(name.endswith("events.json") for name in files) == 2
@@ -204,6 +205,7 @@ async def test_a_purged_chat_is_in_no_file_and_the_others_go_on(desktop: Desktop
     assert (desktop.projects[0] / "kept.txt").read_text() == "the new giraffe", "files of the user stay"
 
 
+@pytest.mark.cold_start
 async def test_a_purged_project_takes_its_chats_and_no_other(desktop: Desktop) -> None:
     done = desktop.run("purge", "--project", str(desktop.projects[0]), "--yes")
     assert done.returncode == 0, done.stderr
@@ -290,6 +292,7 @@ async def test_the_usage_counts_messages_and_requests_by_day_and_says_nothing_of
     assert "Write it as 2026-01-31" in desktop.run("usage", "--since", "today").stderr
 
 
+@pytest.mark.cold_start
 async def test_the_usage_names_the_person_whose_message_began_the_turn(desktop: Desktop) -> None:
     by = json.dumps({"username": "ada", "name": "Ada"})
     with closing(sqlite3.connect(desktop.data / "chats.db")) as db, db:

@@ -52,6 +52,7 @@ async def ask(at: Editor, message: str) -> None:
     await at.send(Request(f"ask {message}", "chat/prompt", {"chatId": "c", "message": message}))
 
 
+@pytest.mark.cold_start
 async def test_a_tool_call_is_approved_runs_in_a_real_kernel_and_its_variable_stays(workspace: Path) -> None:
     async with editor(workspace) as at:
         await at.initialize(workspace)
@@ -332,6 +333,7 @@ async def test_ask_says_which_tool_servers_it_waits_for(workspace: Path) -> None
     assert "waiting for the MCP server slow, for 4 s at most (mcpTimeoutSeconds)" in done.stderr
 
 
+@pytest.mark.cold_start
 async def test_ask_answers_in_the_terminal(workspace: Path) -> None:
     done = run(workspace, "ask", "terminal")
     assert (done.stdout.strip(), done.returncode) == ("Hello, terminal", 0)
@@ -367,6 +369,7 @@ async def test_a_config_file_of_ones_own_stands_in_for_the_others(workspace: Pat
     assert "There is no script for scripted/none" in run(workspace, "ask", "--config-file", str(other), "hi").stdout
 
 
+@pytest.mark.cold_start
 async def test_doctor_tells_what_is_set_up(workspace: Path) -> None:
     done = run(workspace, "doctor")
     assert "Default model: `scripted/test`" in done.stdout

@@ -212,6 +212,7 @@ def ask_all(server: dict[str, Any]) -> list[Any]:
     return replies
 
 
+@pytest.mark.cold_start
 async def test_the_server_that_is_quick_to_start_replies_as_the_sdks_does() -> None:
     quick, of_the_sdk = await asyncio.gather(*(asyncio.to_thread(ask_all, one) for one in (tour_server(), sdk())))
     assert quick == of_the_sdk

@@ -97,8 +97,7 @@ def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> 
     is_module = request["is_module"]
     first = Path.cwd() if is_module else Path(target).resolve().parent
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    sys.path[:] = [str(first)] if request["has_own_folder"] else []
-    sys.path += [*map(os.path.abspath, paths), *usual_path]
+    sys.path[:] = [str(first), *map(os.path.abspath, paths), *usual_path]
     importlib.invalidate_caches()
     sys.argv = [target, *arguments]
     sys.orig_argv = [sys.executable, *(["-m"] if is_module else []), target, *arguments]

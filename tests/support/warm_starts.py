@@ -31,23 +31,19 @@ _PROGRAM: Final = Path(__file__).with_name("warm_process.py")
 _ROOT: Final = Path(__file__).parents[2]
 
 # What a program imports first of all, by the name of the program.
-_OURS: Final = (
-    "jupyter_eca.apps.process",
-    "jupyter_eca.apps.front_program",
-    "jupyter_eca.fronts.mcp.stdio",
-)
-_KERNELS: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "jupyter_eca.apps.kernel.magic")
 _IMPORTS: Final = {
-    "jupyter_eca": _OURS,
-    "ipykernel_launcher": _KERNELS,
-    "jupyter_eca.apps.kernel": _KERNELS,
+    "jupyter_eca": ("jupyter_eca.apps.process", "jupyter_eca.apps.front_program", "jupyter_eca.fronts.mcp.stdio"),
+    "ipykernel_launcher": (
+        "ipykernel.kernelapp",
+        "ipykernel.ipkernel",
+        "jupyter_eca.apps.kernel.magic",
+        "jupyter_eca.apps.kernel.engine.embedded_host",
+    ),
     "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base"),
 }
 
-# The options of Python that kernels are started with: none of them is seen in a test, but for the path without a folder
-# of its own.
-_SAFE_PATH: Final = "-P"
-_OPTIONS: Final = {"-Xfrozen_modules=off", _SAFE_PATH}
+# What kernels are started with for the sake of a debugger.
+_HARMLESS: Final = "-Xfrozen_modules=off"
 # The variables of Python that `warm_process.py` knows, and those that are read when they are needed.
 _KNOWN_VARIABLES: Final = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHON_KEYRING_BACKEND", "PYTHONSTARTUP"}
 
@@ -88,10 +84,12 @@ class WarmStarts:
             try:
                 socket.send_fds(link, [len(wanted.request).to_bytes(8)], wanted.files)
                 link.sendall(wanted.request)
-                self.count += 1
-                return int.from_bytes(link.recv(8))
+                new = int.from_bytes(link.recv(8))
             finally:
                 self._inherit_orphans(False)
+            assert new, "the process that forks has ended: what it wrote is above"
+            self.count += 1
+            return new
 
     @property
     def pids(self) -> list[int]:
@@ -114,7 +112,7 @@ class WarmStarts:
         given = _split([os.fsdecode(word) for word in command], executables)
         if given is None or not close_files or any(value not in {None, -1} for value in unusual):
             return None
-        program, is_module, has_own_folder, words = given
+        program, is_module, words = given
         environment = dict(os.environ) if variables is None else _parse(variables)
         own = [streams[0], streams[3], streams[5]]
         numbers = [0, 1, 2, *(number for number in kept if number != failures)]
@@ -125,7 +123,6 @@ class WarmStarts:
         request = {
             "command": words,
             "is_module": is_module,
-            "has_own_folder": has_own_folder,
             "environment": environment,
             "folder": str(place),
             "new_session": bool(new_session),
@@ -169,16 +166,15 @@ def _parse(variables: Sequence[bytes]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _split(command: list[str], executables: Sequence[bytes]) -> tuple[str, bool, bool, list[str]] | None:
-    """Return the program as a key of `_IMPORTS`, whether it is a module, whether it imports from a folder of its own,
-    and its words; None if it is not known."""
+def _split(command: list[str], executables: Sequence[bytes]) -> tuple[str, bool, list[str]] | None:
+    """Return the program as a key of `_IMPORTS`, whether it is a module, and its words; None if it is not known."""
     if [os.fsdecode(executable) for executable in executables] != [sys.executable]:
         return None
-    words = [word for word in command[1:] if word not in _OPTIONS]
+    words = [word for word in command[1:] if word != _HARMLESS]
     is_module = words[:1] == ["-m"]
     words = words[is_module:]
     program = words[0] if is_module and words else Path(words[0]).name if words else ""
-    return (program, is_module, _SAFE_PATH not in command, words) if program in _IMPORTS else None
+    return (program, is_module, words) if program in _IMPORTS else None
 
 
 def install() -> WarmStarts | None:

@@ -66,6 +66,7 @@ async def front(folder: Path) -> AsyncGenerator[FrontEnd]:
         yield front
 
 
+@pytest.mark.cold_start
 async def test_it_loads_streams_asks_stops_and_shows_a_panel(front: FrontEnd, version: str) -> None:
     shown = await front.run("import ipykernel; print(ipykernel.__version__)")
     assert version == OWN or shown.text.startswith(f"{version}.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.cold_start]
 
 LOAD = "loaded = 42\nprint('rows', loaded)"
 PICTURE = "from IPython.display import HTML, display\ndisplay(HTML('<b>seen</b>'))\nloaded"

@@ -43,6 +43,7 @@ class SdkClient:
         pass
 
 
+@pytest.mark.cold_start
 async def test_the_client_of_the_sdk_has_a_whole_conversation(workspace: Path) -> None:
     client = SdkClient()
     arguments = ("-m", "jupyter_eca", "acp")

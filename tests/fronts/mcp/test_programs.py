@@ -41,6 +41,7 @@ def configured(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.cold_start
 @pytest.mark.asyncio
 async def test_on_its_streams_it_answers_asks_and_runs_code(folder: Path) -> None:
     user = User({"decision": "approve"})
@@ -138,6 +139,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
         yield found
 
 
+@pytest.mark.cold_start
 @pytest.mark.asyncio
 async def test_over_http_several_clients_are_served_at_once(served: Served) -> None:
     async with served.client(LEGACY) as one, served.client(MODERN) as two:

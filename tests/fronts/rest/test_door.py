@@ -80,6 +80,7 @@ def test_another_user_of_this_machine_needs_the_token_that_is_told_at_the_start(
         assert answer.json()["response"] == "Hello, you"
 
 
+@pytest.mark.cold_start
 def test_a_token_of_the_environment_is_taken_and_not_told(tmp_path: Path) -> None:
     with running(tmp_path, variables={"JUPYTER_ECA_REST_TOKEN": TOKEN}) as at:
         assert at.token == "the one that you set"  # noqa: S105  # what is said in its place
