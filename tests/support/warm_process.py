@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import socket
 import sys
@@ -109,13 +110,35 @@ def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> 
         runpy.run_path(target, run_name="__main__")
 
 
-def main(number: str, *modules: str) -> None:
+def import_all(names: list[str]) -> None:
+    """Import these modules, and of a name that ends with `.*` all modules of the package."""
+    for name in names:
+        package, _, all_of_it = name.partition(".*")
+        imported = importlib.import_module(package)
+        if all_of_it == "" and package != name:
+            for module in pkgutil.iter_modules(imported.__path__):
+                importlib.import_module(f"{package}.{module.name}")
+
+
+def build_models() -> None:
+    """Build the validators of the models that are imported. Pydantic would do it when they are first used."""
+    from pydantic import BaseModel
+
+    left = BaseModel.__subclasses__()
+    while left:
+        model = left.pop()
+        left += model.__subclasses__()
+        if model.__module__.startswith("jupyter_eca."):
+            model.model_rebuild(raise_errors=False)
+
+
+def main(number: str, *names: str) -> None:
     own = {str(Path(__file__).parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)}
     usual_path = [path for path in sys.path if path not in own]
     sys.path.remove(str(Path(__file__).parent))
     link = socket.socket(fileno=int(number))
-    for module in modules:
-        importlib.import_module(module)
+    import_all(list(names))
+    build_models()
     gc.collect()
     gc.freeze()
     while (request := read_request(link)) is not None:

@@ -32,7 +32,19 @@ _ROOT: Final = Path(__file__).parents[2]
 
 # What a program imports first of all, by the name of the program.
 _IMPORTS: Final = {
-    "jupyter_eca": ("jupyter_eca.apps.process", "jupyter_eca.apps.front_program", "jupyter_eca.fronts.mcp.stdio"),
+    "jupyter_eca": (
+        "jupyter_eca.apps.process",
+        "jupyter_eca.apps.front_program",
+        "jupyter_eca.fronts.mcp.stdio",
+        "jupyter_eca.fronts.eca.methods.*",
+        "jupyter_eca.host.commands.*",
+        *(f"jupyter_eca.plugins.{kind}.*" for kind in ("agents", "contexts", "providers", "tools")),
+        "jupyter_eca.workspace.diagnostics.*",
+        "jupyter_core.paths",
+        "encodings.idna",
+        "platformdirs",
+        "yaml",
+    ),
     "ipykernel_launcher": (
         "ipykernel.kernelapp",
         "ipykernel.ipkernel",
