@@ -41,22 +41,24 @@ def read_request(link: socket.socket) -> tuple[dict[str, Any], list[int]] | None
     return json.loads(body), list(files)
 
 
-def fork_for_tests() -> int:
+def fork_for_tests(*, new_session: bool) -> int:
     """Fork twice, so that the parent of the new process is the process of the tests, which has asked for that with
-    `prctl`. Return the id of the new process; 0 in that process."""
-    (ids, told_id), (held, go) = os.pipe(), os.pipe()
-    between = os.fork()
-    if between == 0:
-        if (new := os.fork()) == 0:
-            os.close(go)
-            os.read(held, 1)  # until its parent is the right one
-            return 0
-        os.write(told_id, str(new).encode())
-        os._exit(0)
+    `prctl`. Return the id of the new process once it is in its session; 0 in that process."""
+    (held, go), (ids, told_id) = os.pipe(), os.pipe()
+    if (between := os.fork()) == 0:
+        if os.fork():
+            os._exit(0)
+        os.close(go)
+        os.read(held, 1)  # until the parent is the right one
+        if new_session:
+            os.setsid()
+        os.write(told_id, str(os.getpid()).encode())
+        return 0
     os.waitpid(between, 0)
-    new = int(os.read(ids, 20))
-    for file in (ids, told_id, held, go):
+    for file in (held, go, told_id):
         os.close(file)
+    new = int(os.read(ids, 20))
+    os.close(ids)
     return new
 
 
@@ -87,8 +89,6 @@ def open_streams() -> None:
 def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> None:
     """Be the process that the request asks for, up to the end of its program. Raises: whatever the program raises."""
     take_files(files, request["numbers"])
-    if request["new_session"]:
-        os.setsid()
     if request["folder"] is not None:
         os.chdir(request["folder"])
     os.environ.clear()
@@ -113,11 +113,11 @@ def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> 
 def import_all(names: list[str]) -> None:
     """Import these modules, and of a name that ends with `.*` all modules of the package."""
     for name in names:
-        package, _, all_of_it = name.partition(".*")
-        imported = importlib.import_module(package)
-        if all_of_it == "" and package != name:
-            for module in pkgutil.iter_modules(imported.__path__):
-                importlib.import_module(f"{package}.{module.name}")
+        package = importlib.import_module(name.removesuffix(".*"))
+        if name.endswith(".*"):
+            for module in pkgutil.iter_modules(package.__path__):
+                if module.name != "__main__":
+                    importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def build_models() -> None:
@@ -143,7 +143,7 @@ def main(number: str, *names: str) -> None:
     gc.freeze()
     while (request := read_request(link)) is not None:
         wanted, files = request
-        if (new := fork_for_tests()) == 0:
+        if (new := fork_for_tests(new_session=wanted["new_session"])) == 0:
             link.detach()
             become(wanted, files, usual_path)
             return

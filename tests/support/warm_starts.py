@@ -31,25 +31,38 @@ _PROGRAM: Final = Path(__file__).with_name("warm_process.py")
 _ROOT: Final = Path(__file__).parents[2]
 
 # What a program imports first of all, by the name of the program.
+_ENGINE: Final = (
+    "jupyter_eca.host.host",
+    "jupyter_eca.engine.approval.line_targets",
+    "jupyter_eca.fronts.eca.session",
+    "jupyter_eca.fronts.eca.methods.*",
+    "jupyter_eca.host.commands.*",
+    *(f"jupyter_eca.plugins.{kind}.*" for kind in ("agents", "contexts", "providers", "tools")),
+    "jupyter_eca.workspace.diagnostics.*",
+    "jupyter_core.paths",
+    "encodings.idna",
+    "platformdirs",
+    "yaml",
+)
 _IMPORTS: Final = {
     "jupyter_eca": (
+        *_ENGINE,
         "jupyter_eca.apps.process",
         "jupyter_eca.apps.front_program",
         "jupyter_eca.fronts.mcp.stdio",
-        "jupyter_eca.fronts.eca.methods.*",
-        "jupyter_eca.host.commands.*",
-        *(f"jupyter_eca.plugins.{kind}.*" for kind in ("agents", "contexts", "providers", "tools")),
-        "jupyter_eca.workspace.diagnostics.*",
-        "jupyter_core.paths",
-        "encodings.idna",
-        "platformdirs",
-        "yaml",
     ),
     "ipykernel_launcher": (
+        *_ENGINE,
         "ipykernel.kernelapp",
         "ipykernel.ipkernel",
-        "jupyter_eca.apps.kernel.magic",
-        "jupyter_eca.apps.kernel.engine.embedded_host",
+        "ipykernel.debugger",
+        "IPython.core.completerlib",
+        "IPython.core.oinspect",
+        "IPython.extensions.storemagic",
+        "jupyter_eca.apps.kernel.extension",
+        "jupyter_eca.apps.kernel.answer.turn",
+        "jupyter_eca.apps.kernel.engine.*",
+        "jupyter_eca.transport.eca_client",
     ),
     "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base"),
 }
@@ -80,7 +93,8 @@ class WarmStarts:
         self.start = start
         self.count = 0
         """How many processes were forks."""
-        self._environment = dict(os.environ)
+        # A kernel keeps the process that has started it when it is imported.
+        self._environment = {**os.environ, "JPY_PARENT_PID": str(os.getpid())}
         self._links: dict[tuple[str, ...], socket.socket] = {}
         self._waiting: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
