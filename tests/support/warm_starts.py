@@ -48,8 +48,12 @@ _IMPORTS: Final = {
     "jupyter_eca": (
         *_ENGINE,
         "jupyter_eca.apps.process",
+        "jupyter_eca.apps.cli",
         "jupyter_eca.apps.front_program",
-        "jupyter_eca.fronts.mcp.stdio",
+        "jupyter_eca.mcp_client.*",
+        "anyio._backends._asyncio",
+        "uvicorn.lifespan.off",
+        *(f"jupyter_eca.fronts.{front}.*" for front in ("acp", "http", "mcp", "mcp.offers", "mcp.opencode", "rest")),
     ),
     "ipykernel_launcher": (
         *_ENGINE,
@@ -61,13 +65,14 @@ _IMPORTS: Final = {
         "IPython.extensions.storemagic",
         "jupyter_eca.apps.kernel.extension",
         "jupyter_eca.apps.kernel.answer.turn",
+        "jupyter_eca.apps.kernel.magic",
         "jupyter_eca.apps.kernel.engine.*",
         "jupyter_eca.transport.eca_client",
     ),
-    "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base"),
+    "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base", "anyio._backends._asyncio"),
 }
 
-# What kernels are started with for the sake of a debugger.
+# What kernels are started with for the sake of a debugger. It warns without it, and nothing else changes.
 _HARMLESS: Final = "-Xfrozen_modules=off"
 # The variables of Python that `warm_process.py` knows, and those that are read when they are needed.
 _KNOWN_VARIABLES: Final = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHON_KEYRING_BACKEND", "PYTHONSTARTUP"}
@@ -173,7 +178,7 @@ class WarmStarts:
         if modules not in self._links:
             ours, theirs = socket.socketpair()
             number = theirs.fileno()
-            command, none = [sys.executable, str(_PROGRAM), str(number), *modules], subprocess.DEVNULL
+            command, none = [sys.executable, _HARMLESS, str(_PROGRAM), str(number), *modules], subprocess.DEVNULL
             self._waiting.append(
                 subprocess.Popen(command, stdin=none, stdout=none, pass_fds=[number], env=self._environment)
             )
