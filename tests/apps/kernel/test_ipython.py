@@ -77,6 +77,7 @@ def test_a_line_on_the_command_line_is_answered(folder: Path) -> None:
     assert "I heard: hello" in script(folder, "-c", f"{LOAD}\n%eca hello")
 
 
+@pytest.mark.cold_start
 def test_loading_imports_nothing_but_our_own_few_modules(folder: Path) -> None:
     """Half a second of imports waits for the first question."""
     code = f"import sys\nold = {{*sys.modules, *sys.stdlib_module_names}}\n{LOAD}\n"
