@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -75,13 +76,18 @@ def take_files(files: list[int], numbers: list[int]) -> None:
 
 
 def open_streams() -> None:
-    """Open stdin, stdout and stderr anew, because those that Python made were for other files."""
-    for name, file, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+    """Open stdin, stdout and stderr anew, as Python does: those that it made at the start were for other files."""
+    is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    for name, file, mode in (("stdin", 0, "rb"), ("stdout", 1, "wb"), ("stderr", 2, "wb")):
         old = getattr(sys, name)
-        buffering = 1 if name == "stderr" else -1
-        stream = open(file, mode, buffering, old.encoding, old.errors, closefd=False)  # noqa: SIM115  # until the end
-        if name != "stdin" and os.environ.get("PYTHONUNBUFFERED"):
-            stream.reconfigure(write_through=True)
+        raw = open(file, mode, 0 if is_unbuffered and file else -1, closefd=False)  # noqa: SIM115  # until the end
+        stream = io.TextIOWrapper(
+            raw,
+            old.encoding,
+            old.errors,
+            line_buffering=old.line_buffering,
+            write_through=is_unbuffered and bool(file),
+        )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 
