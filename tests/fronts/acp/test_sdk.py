@@ -46,10 +46,11 @@ class SdkClient:
 @pytest.mark.cold_start
 async def test_the_client_of_the_sdk_has_a_whole_conversation(workspace: Path) -> None:
     client = SdkClient()
-    arguments = ("-m", "jupyter_eca", "acp")
+    command, folder = (sys.executable, "-m", "jupyter_eca", "acp"), str(workspace)
+    patient = {"shutdown_timeout": PATIENCE}
     async with (
         asyncio.timeout(PATIENCE * 2),
-        acp.spawn_agent_process(client, sys.executable, *arguments, env=environment(workspace), cwd=str(workspace)) as (
+        acp.spawn_agent_process(client, *command, env=environment(workspace), cwd=folder, transport_kwargs=patient) as (
             agent,
             process,
         ),
