@@ -144,7 +144,8 @@ def main(number: str, *names: str) -> None:
     sys.path.remove(str(Path(__file__).parent))
     link = socket.socket(fileno=int(number))
     import_all(list(names))
-    build_models()
+    if "pydantic" in sys.modules:
+        build_models()
     gc.collect()
     gc.freeze()
     while (request := read_request(link)) is not None:

@@ -69,12 +69,26 @@ _KERNELS: Final = (
     "IPython.core.oinspect",
     "IPython.extensions.storemagic",
 )
+_SMALL_PROGRAMS: Final = (
+    "argparse",
+    "base64",
+    "pathlib",
+    "queue",
+    "subprocess",
+    "threading",
+    "typing",
+    "urllib.request",
+)
 _IMPORTS: Final = {
     "jupyter_eca": _PROGRAMS,
     "tests.fronts.ahp.killed": _PROGRAMS,
     "tests.host.turn.killed": _PROGRAMS,
     "ipykernel_launcher": _KERNELS,
     "IPython": _KERNELS,
+    "fake_agent.py": _SMALL_PROGRAMS,
+    "puppet_server.py": _SMALL_PROGRAMS,
+    "raw_server.py": _SMALL_PROGRAMS,
+    "tour_server.py": _SMALL_PROGRAMS,
     "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base", "anyio._backends._asyncio"),
 }
 
