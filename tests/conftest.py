@@ -51,7 +51,10 @@ def pytest_unconfigure() -> None:
 gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # In a short run, each of these is started when a test first needs it.
+    if _WARM_STARTS is not None and os.environ.get("PYTEST_XDIST_WORKER") and len(session.items) > 1_000:
+        _WARM_STARTS.prepare()
     gc.freeze()
     gc.enable()
 

@@ -148,6 +148,7 @@ def main(number: str, *names: str) -> None:
         build_models()
     gc.collect()
     gc.freeze()
+    link.sendall(b"!")  # it can fork from now on
     while (request := read_request(link)) is not None:
         wanted, files = request
         if (new := fork_for_tests(new_session=wanted["new_session"])) == 0:

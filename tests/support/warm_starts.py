@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _PROGRAM: Final = Path(__file__).with_name("warm_process.py")
 _ROOT: Final = Path(__file__).parents[2]
@@ -121,6 +122,7 @@ class WarmStarts:
         # A kernel keeps the process that has started it when it is imported.
         self._environment = {**os.environ, "JPY_PARENT_PID": str(os.getpid())}
         self._links: dict[tuple[str, ...], socket.socket] = {}
+        self._ready: set[tuple[str, ...]] = set()
         self._waiting: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
@@ -130,7 +132,9 @@ class WarmStarts:
         if wanted is None:
             return self.start(*details)
         with self._lock:
-            link = self._find_link(_IMPORTS[wanted.program])
+            link = self._find_link(_IMPORTS[wanted.program], seconds=0)
+            if link is None:
+                return self.start(*details)
             self._inherit_orphans(True)
             try:
                 socket.send_fds(link, [len(wanted.request).to_bytes(8)], wanted.files)
@@ -193,8 +197,20 @@ class WarmStarts:
             for folder in folders
         )
 
-    def _find_link(self, modules: tuple[str, ...]) -> socket.socket:
-        """Return the link to the process that has imported these; it is started when it is first needed."""
+    def prepare(self, programs: Iterable[str] = _IMPORTS) -> None:
+        """Start the processes that fork for these programs. They import while the tests go on."""
+        with self._lock:
+            for program in programs:
+                self._find_link(_IMPORTS[program], seconds=0)
+
+    def wait_for(self, program: str) -> None:
+        """Return when this program can be a fork."""
+        with self._lock:
+            self._find_link(_IMPORTS[program], seconds=None)
+
+    def _find_link(self, modules: tuple[str, ...], seconds: float | None) -> socket.socket | None:
+        """Return the link to the process that imports these, which is started when it is first needed; None when it has
+        not imported them after so many seconds. No test waits for that."""
         if modules not in self._links:
             ours, theirs = socket.socketpair()
             number = theirs.fileno()
@@ -204,7 +220,13 @@ class WarmStarts:
             )
             theirs.close()
             self._links[modules] = ours
-        return self._links[modules]
+        link = self._links[modules]
+        if modules not in self._ready:
+            if not select.select([link], [], [], seconds)[0]:
+                return None
+            assert link.recv(1), "the process that forks has ended: what it wrote is above"
+            self._ready.add(modules)
+        return link
 
     @staticmethod
     def _inherit_orphans(is_on: bool) -> None:
