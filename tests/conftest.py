@@ -33,12 +33,15 @@ if sys.version_info < (3, 12):
     setattr(typing, _find_members, functools.cache(getattr(typing, _find_members)))
 
 _WARM_STARTS = warm_starts.install()
+# What a real JupyterLab or a Jupyter server starts, starts as it does for users.
+_COLD_FOLDERS = ("tests/apps/server/", "tests/e2e/browser/")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if _WARM_STARTS is not None:
-        _WARM_STARTS.is_on = item.get_closest_marker("cold_start") is None
+        is_cold = item.nodeid.startswith(_COLD_FOLDERS) or item.get_closest_marker("cold_start") is not None
+        _WARM_STARTS.is_on = not is_cold
 
 
 def pytest_unconfigure() -> None:
@@ -53,7 +56,7 @@ gc.disable()
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     # In a short run, each of these is started when a test first needs it.
-    if _WARM_STARTS is not None and os.environ.get("PYTEST_XDIST_WORKER") and len(session.items) > 1_000:
+    if _WARM_STARTS is not None and "PYTEST_XDIST_WORKER" in os.environ and len(session.items) > 1_000:
         _WARM_STARTS.prepare()
     gc.freeze()
     gc.enable()
