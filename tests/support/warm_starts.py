@@ -153,10 +153,11 @@ class WarmStarts:
 
     def close(self) -> None:
         """End the processes that fork."""
+        for process in self._waiting:
+            process.kill()
+            process.wait()
         for link in self._links.values():
             link.close()
-        for process in self._waiting:
-            process.wait()
 
     def _find_wanted(self, details: Sequence[Any]) -> _Wanted | None:
         """Return what the process is to be; None if it must be started as usual."""
