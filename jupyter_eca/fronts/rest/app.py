@@ -122,6 +122,7 @@ class Handlers:
             message, agent = chat_request.message, chat_request.agent
             by = read_access(request.scope).user
             return await self._front.ask(message, chat, agent, held_characters=held_characters, by=by)
+        # A number of fewer than 19 digits fits into 64 bits, as the ids of events do.
         if not (after.isascii() and after.isdigit() and len(after) < 19):
             raise HTTPException(422, "Last-Event-ID: this is not an id of this server.")
         return await self._front.resume(chat, int(after))

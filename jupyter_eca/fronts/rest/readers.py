@@ -1,5 +1,6 @@
 """Owns the readers of turns. A reader is an HTTP client of the REST front that waits for an answer. All readers
-together are one subscriber of the host, which sends them the events of its chats.
+together are one subscriber of the host, which sends them the events of its chats. The contract is the HTTP API that the
+front serves.
 
 It must not know how events are written for clients: `projection.py` does.
 """

@@ -8,7 +8,7 @@ watches it.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.errors import ToolError
 from jupyter_eca.plugins.contexts.base import Material
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from jupyter_eca.protocol.context import ChatContext
     from jupyter_eca.workspace.ports import ChangedResource, McpServers
     from jupyter_eca.workspace.uri_templates import ResourceTemplate
+
+
+# How many resources are offered at most: a longer list does not help a user, who types another letter instead.
+_MAX_OFFERED: Final = 50
 
 
 class McpResourcePlug:
@@ -43,10 +47,10 @@ class McpResourcePlug:
             for resource in resources
             if (fit := rate_fit(query, f"{server}:{resource.name or resource.uri}")) is not None
         ]
-        listed = [context for _, context in sorted(found, key=lambda pair: pair[0])][:50]
+        listed = [context for _, context in sorted(found, key=lambda pair: pair[0])]
         templates = surroundings.mcp.list_templates()
         offered = await asyncio.gather(*(_offer_template(surroundings.mcp, template, query) for template in templates))
-        return [*(context for contexts in offered for context in contexts), *listed][:50]
+        return [*(context for contexts in offered for context in contexts), *listed][:_MAX_OFFERED]
 
     async def resolve(self, surroundings: Surroundings, context: McpResourceContext) -> Material:
         """Read the resource from its server. Raises: ToolError, also while a variable of its URI has no value."""

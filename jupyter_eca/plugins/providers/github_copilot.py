@@ -100,6 +100,7 @@ class CopilotProvider(OpenAIProvider):
                 case {"error": "slow_down"}:
                     interval += _SLOWER_SECONDS
                 case {"error": str(reason)}:
+                    # Only an unknown reason is shown itself: a code that may be long.
                     raise LocalError(_NOT_ALLOWED.get(reason) or _REFUSED.format(reason=reason[:100]))
                 case _:
                     raise LocalError(_REFUSED.format(reason="an answer without a token"))

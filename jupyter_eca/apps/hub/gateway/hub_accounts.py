@@ -311,6 +311,7 @@ class Accounts:
         period = Period.containing(limits.period, datetime.now(UTC))
         spent = self.ledger.sum_up(name, period.begin.timestamp())
         if pays and limits.budget is not None and spent >= limits.budget:
+            # As LiteLLM answers itself. After 429, many clients would repeat the request.
             raise RefusedRequest(explain_budget(limits, spent, period), 422, "budget_exceeded")
         return AdmittedUser(name, limits, spent, period)
 

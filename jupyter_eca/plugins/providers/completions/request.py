@@ -71,7 +71,7 @@ def build_body(model_id: str, request: ModelRequest, extra: Payload, model_confi
 
 
 def make_tool_name(name: str) -> str:
-    """Return the name of a tool with valid characters only."""
+    """Return the name of a tool with valid characters only. The API accepts at most 64 of them."""
     return _ILLEGAL.sub("_", name)[:64] or "_"
 
 

@@ -129,7 +129,8 @@ class RequestTarget:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 
     def fill_in(self, sentence: str, status: int = 0, server_message: str = "") -> str:
-        """Fill in the placeholders of a sentence. `server_message` may contain the key, which is hidden."""
+        """Fill in the placeholders of a sentence. `server_message` may contain the key, which is
+        hidden, and may be long: its first 500 characters are shown."""
         # The text is redacted before it is cut, because a part of a secret would not be recognized.
         message = redaction.redact(server_message.replace(self.key, "…") if self.key else server_message)
         message = f": {message.strip().rstrip('.')[:500]}" if message.strip() else ""

@@ -208,6 +208,7 @@ def _from_assistant(message: ChatMessage, model: str, searches: bool) -> list[Bl
             case TextPart(text=text) if text.strip():
                 blocks.append({"type": "text", "text": text})
             case ToolUsePart():
+                # The API accepts at most 128 characters.
                 name = _ILLEGAL.sub("_", part.name)[:128] or "_"
                 blocks.append({"type": "tool_use", "id": _make_id(part.id), "name": name, "input": part.arguments})
             case ReasoningPart() if signature := unseal(model, part.signature):

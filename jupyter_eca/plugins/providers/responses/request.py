@@ -71,7 +71,7 @@ def build_body(model_id: str, request: ModelRequest, extra: Payload, model_confi
 
 def _make_cache_key(request: ModelRequest) -> str:
     """Return a key that is the same for all requests of a chat, so that they are sent to the server that has cached the
-    beginning of the chat."""
+    beginning of the chat. Half of the digest is enough to tell chats apart."""
     first = request.messages[0].text if request.messages else ""
     return sha256(f"{request.system}\0{first}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
