@@ -49,7 +49,7 @@ from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded, find_loaded_in_file
 from jupyter_eca.workspace.notebooks.lockfile import LockFiles
 from jupyter_eca.workspace.ports import Files
-from tests.fuzz import widgets
+from tests.fuzz import cards, widgets
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -417,7 +417,7 @@ TARGETS: Final[dict[str, Target]] = {
     "command lines": Target(read_command_line, LINES),
     "code": Target(read_code, CODE),
     "outputs": Target(show_terminal_output, OUTPUTS),
-    "messages to a card": Target(widgets.read_card_messages, dump(*widgets.CARD_SAMPLES)),
+    "messages to a card": Target(cards.read_card_messages, dump(*widgets.CARD_SAMPLES)),
     "messages of a page": Target(widgets.read_page_messages, dump(*widgets.PAGE_SAMPLES)),
     "messages to a panel": Target(widgets.read_engine_messages, dump(*widgets.ENGINE_SAMPLES)),
     "texts": Target(show_text, (b"Look at @src/a.py:3-4 and `b.py`, \xe2\x80\xaehidden", *MARKDOWN)),
