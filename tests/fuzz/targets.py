@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from mcp_types import CallToolResult
 from pydantic import BaseModel, ValidationError
 
+import jupyter_eca
 from jupyter_eca.apps.kernel.answer.inert_markdown import as_inert_markdown
 from jupyter_eca.config import jsonc
 from jupyter_eca.config.front_matter import decode_text, parse_agent, parse_lenient_front_matter
@@ -49,7 +50,7 @@ from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded, find_loaded_in_file
 from jupyter_eca.workspace.notebooks.lockfile import LockFiles
 from jupyter_eca.workspace.ports import Files
-from tests.fuzz import cards, widgets
+from tests.fuzz import widgets
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 FIXTURES: Final = Path(__file__).parents[1] / "fixtures"
 # The newest version of the Model Context Protocol that its SDK knows.
 MCP_VERSION: Final = "2025-11-25"
+
+# A card of a cell cannot be made without it.
+BUNDLE: Final = Path(jupyter_eca.__file__).parent / "apps" / "kernel" / "static" / "panel.js"
 
 FOLDER: Final = Path(tempfile.mkdtemp(prefix="fuzz-"))
 """A workspace in which files are written. Whoever uses the targets deletes it."""
@@ -70,6 +74,14 @@ class Target:
     """Reads an input."""
     samples: tuple[bytes, ...]
     """Inputs that are good."""
+    is_of_page: bool = False
+    """Whether the parser needs the bundle of the page."""
+
+    @property
+    def problem(self) -> str:
+        """The reason why the parser cannot be imported here; "" for none."""
+        is_missing = self.is_of_page and not BUNDLE.exists()
+        return "the bundle of the page was not built: `npm run build:widget` in `labextension`" if is_missing else ""
 
 
 def as_text(data: bytes) -> str:
@@ -132,6 +144,12 @@ async def read_rest_body(data: bytes) -> None:
 
 async def read_mcp_line(data: bytes) -> None:
     parse_line(data)
+
+
+async def read_card_messages(data: bytes) -> None:
+    from tests.fuzz import cards  # it needs the bundle of the page
+
+    await cards.read_card_messages(data)
 
 
 # -- what MCP servers answer
@@ -417,7 +435,7 @@ TARGETS: Final[dict[str, Target]] = {
     "command lines": Target(read_command_line, LINES),
     "code": Target(read_code, CODE),
     "outputs": Target(show_terminal_output, OUTPUTS),
-    "messages to a card": Target(cards.read_card_messages, dump(*widgets.CARD_SAMPLES)),
+    "messages to a card": Target(read_card_messages, dump(*widgets.CARD_SAMPLES), is_of_page=True),
     "messages of a page": Target(widgets.read_page_messages, dump(*widgets.PAGE_SAMPLES)),
     "messages to a panel": Target(widgets.read_engine_messages, dump(*widgets.ENGINE_SAMPLES)),
     "texts": Target(show_text, (b"Look at @src/a.py:3-4 and `b.py`, \xe2\x80\xaehidden", *MARKDOWN)),
