@@ -192,6 +192,12 @@ def plan_insert(
     return InsertCell(index=index, cell=new_cell, after=anchor)
 
 
+def get_anchor(change: InsertCell) -> int | str:
+    """Return the place of an insertion as a value of the argument `after`, which has the id of a cell and no number: 0
+    for the top, and "" for the end."""
+    return "" if change.after is None else change.after or 0
+
+
 def plan_edit(
     context: ToolContext,  # noqa: ARG001  # all planners have the same first parameters
     document: NotebookDocument,
@@ -263,11 +269,15 @@ async def _preview(
     # All calls of a reply are previewed before the first one runs. `before` is the notebook as it will be when the
     # earlier calls of this reply have run.
     before = apply_earlier_calls(context, document)
-    if context.earlier_calls and "cell" in fields:
+    if context.earlier_calls:
         # The model has taken cell numbers from the notebook as it is now, so a number is looked up there. If that
         # fails, for example because an earlier call inserts the cell, the number is looked up in `before`.
         with suppress(ToolError):
-            fields["cell"] = cell_changes.get_cell_id(plan(context, document, **fields))
+            planned = plan(context, document, **fields)
+            if isinstance(planned, InsertCell):
+                fields["after"] = get_anchor(planned)
+            else:
+                fields["cell"] = cell_changes.get_cell_id(planned)
     change = plan(context, before, **fields)
     require_known(context, document, change, partly=_is_partial(fields))
     details = cell_changes.describe_changes(before, cell_changes.apply(before, change), change)

@@ -16,7 +16,7 @@ from jupyter_eca.errors import StaleSourceError, ToolError
 from jupyter_eca.plugins.tools import cell_edits
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import NotebookPath, find_default_notebook, read_notebook
-from jupyter_eca.protocol.notebook import CellType, NotebookDocument
+from jupyter_eca.protocol.notebook import CellType, InsertCell, NotebookDocument
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks import cell_changes
 from jupyter_eca.workspace.tool_result import ToolResult
@@ -95,13 +95,17 @@ def plan_steps(
 def replace_numbers_by_ids(
     context: ToolContext, document: NotebookDocument, steps: Sequence[ChangeStep]
 ) -> tuple[ChangeStep, ...]:
-    """Return the steps with the ids of their cells instead of the numbers that the cells have in this notebook. An id
-    still means the same cell after cells were inserted, moved or deleted. `after` of an insertion stays as it is."""
+    """Return the steps with the ids of cells instead of the numbers that the cells have in this notebook. An id still
+    means the same cell after cells were inserted, moved or deleted."""
     changes, _ = plan_steps(context, document, steps)
-    return tuple(
-        step if step.do is StepKind.INSERT else step.model_copy(update={"cell": cell_changes.get_cell_id(change)})
-        for step, change in zip(steps, changes, strict=True)
-    )
+    return tuple(_replace_number(step, change) for step, change in zip(steps, changes, strict=True))
+
+
+def _replace_number(step: ChangeStep, change: cell_changes.Change) -> ChangeStep:
+    """Return a step that names by its id the cell that it changes, or the cell that it inserts below."""
+    if not isinstance(change, InsertCell):
+        return step.model_copy(update={"cell": cell_changes.get_cell_id(change)})
+    return step.model_copy(update={"after": cell_edits.get_anchor(change)})
 
 
 def _plan_step(context: ToolContext, document: NotebookDocument, step: ChangeStep) -> cell_changes.Change:

@@ -148,6 +148,62 @@ async def test_a_cell_that_changed_between_card_and_click_leaves_all_as_it_is(tm
         assert all(cell.execution_count is None for cell in there.page.books[PATH])
 
 
+@pytest.mark.parametrize(
+    ("after", "ids"),
+    [
+        (2, ["first", "t", "a", "new", "b", "c"]),
+        ("3", ["first", "t", "a", "b", "new", "c"]),
+        (0, ["new", "first", "t", "a", "b", "c"]),
+        ("", ["first", "t", "a", "b", "c", "new"]),
+    ],
+)
+async def test_an_insertion_behind_another_call_stands_below_the_cell_that_has_the_number_now(
+    tmp_path: Path, after: int | str, ids: list[str]
+) -> None:
+    first = change({"do": "insert", "after": 0, "source": "first"})
+    second = change({"do": "edit", "cell": 2, "source": "x = 2"}, {"do": "insert", "after": after, "source": "new"})
+    async with room(tmp_path, *CELLS) as there:
+        assert [done.error for done in called(await there.ask([first, second]))] == [False, False]
+        named = [source if source in {"first", "new"} else id for id, source in there.page.cells()]
+        assert (named, dict(there.page.cells())["a"]) == (ids, "x = 2")
+
+
+@pytest.mark.parametrize("moves", ["insert", "move", "delete"])
+async def test_cells_that_come_and_go_between_card_and_click_change_nothing_of_what_was_shown(
+    tmp_path: Path, moves: str
+) -> None:
+    steps = (
+        {"do": "edit", "cell": 2, "original_content": "1", "new_content": "2"},
+        {"do": "insert", "after": 3, "source": "new"},
+        {"do": "delete", "cell": 5},
+    )
+    async with room(tmp_path, *CELLS) as there:
+        shown: list[tuple[str, str]] = []
+
+        def rearrange(call: ToolCallRunContent) -> CallDecision:
+            assert isinstance(call.details, FileChangeDetails)
+            cells = there.page.books[PATH]
+            shown.extend((cell.id, cell.source) for cell in call.details.runs or ())
+            match moves:
+                case "insert":
+                    cells.insert(0, text("mine", "mine"))
+                case "move":
+                    cells.append(cells.pop(1))
+                case _:
+                    del cells[0]
+            return yes(call)
+
+        (done,) = called(await there.ask([change(*steps, run=True)], rearrange))
+        assert not done.error
+        named = {source: id for id, source in there.page.cells()}
+        ids = [id for id, source in there.page.cells() if source not in {"mine", "# Planets"}]
+        assert ids == (["b", named["new"], "a"] if moves == "move" else ["a", "b", named["new"]])
+        assert shown == [("a", "x = 2"), (named["new"], "new")]
+        now = there.page.books[PATH]
+        ran = {(cell.id, cell.source) for cell in now if cell.state is CellState.RAN and cell.execution_count}
+        assert ran == set(shown)
+
+
 async def test_a_cell_that_the_model_has_not_read_is_not_replaced(tmp_path: Path) -> None:
     async with room(tmp_path, *CELLS, read=False) as there:
         (done,) = called(await there.ask([change({"do": "edit", "cell": "a", "source": "x = 2"})]))
