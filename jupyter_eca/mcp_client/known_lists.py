@@ -38,6 +38,11 @@ _MAX_BYTES: Final = 2_000_000
 # Files that were not read or written for this time, which is 90 days, are deleted.
 _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
 
+# The end of the name of a file that is being written. It is renamed within a second. So a file that is older than this
+# was left by a process that was killed.
+_UNFINISHED: Final = ".new"
+_MAX_WRITE_SECONDS: Final = 60 * 60
+
 
 @dataclass(frozen=True, slots=True)
 class KnownLists:
@@ -78,7 +83,7 @@ class KnownLists:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Another of our processes may write the same file. A reader gets one of the two versions, and never a
             # mixture.
-            descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=".new")
+            descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=_UNFINISHED)
             try:
                 with os.fdopen(descriptor, "wb") as opened:
                     opened.write(data)
@@ -90,12 +95,13 @@ class KnownLists:
             _log.debug("the lists of the server %r cannot be kept: %s", name, error)
 
     def delete_unused(self) -> None:
-        """Delete the files of servers that were not used for a long time."""
-        oldest = time.time() - _MAX_AGE_SECONDS
-        with suppress(OSError):
-            for file in self.folder.glob("*.json"):
-                if file.stat().st_mtime < oldest:
-                    file.unlink(missing_ok=True)
+        """Delete the files of servers that were not used for a long time, and those that a killed process has left."""
+        now = time.time()
+        for pattern, age in (("*.json", _MAX_AGE_SECONDS), (f"*{_UNFINISHED}", _MAX_WRITE_SECONDS)):
+            with suppress(OSError):
+                for file in self.folder.glob(pattern):
+                    if file.stat().st_mtime < now - age:
+                        file.unlink(missing_ok=True)
 
     def _get_path(self, name: str, settings: McpServerConfig) -> Path:
         """Return the path of the file for a server with these settings."""

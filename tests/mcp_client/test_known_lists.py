@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,20 @@ async def test_a_file_that_is_no_list_is_as_if_it_was_not_there(tmp_path: Path) 
     async with house(tmp_path, {"s": gated(gate)}) as at:
         await at.running("s")
         assert at.tool("s__work")
+
+
+async def test_what_a_killed_process_left_half_written_is_deleted_and_what_is_being_written_is_not(
+    tmp_path: Path,
+) -> None:
+    lists = tmp_path / "data" / "mcp-lists"
+    lists.mkdir(parents=True)
+    left, fresh = lists / "tmpleft.new", lists / "tmpfresh.new"
+    for file in (left, fresh):
+        file.write_text("{")
+    os.utime(left, (0, 0))
+    async with house(tmp_path, {"s": raw("works")}) as at:
+        await at.running("s")
+    assert [file.name for file in lists.glob("*.new")] == [fresh.name]
 
 
 async def test_many_servers_start_a_few_at_a_time_and_all_arrive(tmp_path: Path) -> None:
