@@ -63,7 +63,8 @@ class Handlers:
 
     async def connect(self, request: Request) -> Response:
         """Connect the tool server that the path names."""
-        return _make_response(await self._front.connect(request.path_params["server_id"]))
+        may_start = read_access(request.scope).may_approve
+        return _make_response(await self._front.connect(request.path_params["server_id"], may_start=may_start))
 
     async def show_status(self, _: Request) -> Response:
         """Answer which tool server is connected."""

@@ -69,8 +69,8 @@ _APPROVAL_DESCRIPTIONS: Final = {
 }
 
 
-# The errors for an outside agent (see `RestFront._choose_agent`), and for a disabled server. A client of this front may
-# be code that a model wrote. It must not start a program that the user has disabled.
+# The errors for an outside agent (see `RestFront._choose_agent`), and for a server that is disabled or was stopped. A client
+# of this front may be code that a model wrote. It must not start a program that the user has disabled.
 _NO_OUTSIDE_AGENT: Final = (
     "With --approve deny no outside agent answers, because it may run tools of its own without asking. Choose another "
     "agent, or start the server with --approve rules."
@@ -78,6 +78,10 @@ _NO_OUTSIDE_AGENT: Final = (
 _DISABLED: Final = (
     "The server {name!r} is disabled, so it is not started from here. Enable it in the configuration, or in the chat "
     "panel of JupyterLab."
+)
+_STOPPED: Final = (
+    "The server {name!r} was stopped, and you may not start it, because it works for all users. Somebody who may "
+    "approve tool calls can start it in the chat panel of JupyterLab."
 )
 
 
@@ -153,8 +157,9 @@ class RestFront:
             return rest.ConnectionStatus(connected=False, server_id=None, tools=())
         return rest.ConnectionStatus(connected=True, server_id=server.name, tools=self._list_tools(server))
 
-    async def connect(self, name: str) -> rest.Connected:
+    async def connect(self, name: str, *, may_start: bool = True) -> rest.Connected:
         """Start a server, and connect it in place of the current server. Clients that name no chat get a new one.
+        `may_start` says whether the client may start a server that a user has stopped.
 
         Raises: UnknownServer, NotConnected.
         """
@@ -166,6 +171,8 @@ class RestFront:
             if server.disabled and server.status is not ServerStatus.RUNNING:
                 raise NotConnected(_DISABLED.format(name=name))
             was_stopped = server.status in {ServerStatus.STOPPED, ServerStatus.STOPPING}
+            if was_stopped and not may_start:
+                raise NotConnected(_STOPPED.format(name=name))
             if server.status is not ServerStatus.RUNNING:
                 server = await self._start_server(name)
             if name != self._connected_server:

@@ -16,12 +16,14 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from traitlets.config import Config
 
-from tests.apps.server.cells import Watcher
+from jupyter_eca.protocol.mcp import ServerStatus
+from tests.apps.server.cells import PATIENCE, Watcher
 from tests.apps.server.test_mcp import HELLO, JSON
 from tests.apps.server.test_token import ask, kinds, tell
 from tests.apps.server.test_websocket import START, prompt, reply, until_finished, until_method
 from tests.fronts.mcp.room import LEGACY, MODERN, call
 from tests.fronts.mcp.room import User as McpUser
+from tests.mcp_client.house import raw
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -133,6 +135,30 @@ async def test_who_may_not_approve_asks_and_waits_for_someone_who_may(
         await tell(ada, "chat/toolCallApprove", **about)
         await watcher.until("toolCalled")
         assert (jp_root_dir / "new.txt").read_text() == "one"
+
+
+HANDLING: Final = tuple(f"mcp/{verb}Server" for verb in ("start", "stop", "connect", "logout", "enable", "disable"))
+
+
+async def test_who_may_not_approve_neither_stops_a_tool_server_of_all_users_nor_signs_in_to_it(
+    jp_serverapp: Any, jp_ws_fetch: Fetch, jp_fetch: Fetch, jp_root_dir: Path
+) -> None:
+    file = jp_root_dir / ".eca" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "mcpServers": {"one": raw("good")}}))
+    async with panel(jp_ws_fetch, "ada") as ada, panel(jp_ws_fetch, "ben") as ben:
+        servers = (await Watcher.of(jp_serverapp)).host.mcp
+        await servers.await_started(PATIENCE)
+        for method in HANDLING:
+            await tell(ben, method, name="one")
+            assert MAY_NOT_APPROVE in (await until_method(ben, "$/showMessage"))["message"], method
+        assert [server.status for server in servers.list_servers()] == [ServerStatus.RUNNING]
+        await tell(ada, "mcp/stopServer", name="one")
+        while (await until_method(ada, "tool/serverUpdated")).get("status") != "stopped":
+            pass
+        status, refused = await send(jp_fetch, "ben", "POST", "rest", "connect", "one")
+        assert (status, "you may not start it" in refused) == (502, True)
+        assert [server.status for server in servers.list_servers()] == [ServerStatus.STOPPED]
+        assert (await send(jp_fetch, "ada", "POST", "rest", "connect", "one"))[0] == 200
 
 
 async def test_a_panel_is_told_what_its_user_may_do(jp_ws_fetch: Fetch) -> None:

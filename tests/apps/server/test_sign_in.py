@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 HUB = "https://hub.example"
 
 
+@pytest.fixture
+def approve_with_token() -> bool:
+    """Signing in to a server that all chats share needs the right to approve."""
+    return True
+
+
 class Page:
     """A client that keeps what it is told."""
 

@@ -20,6 +20,7 @@ from jupyter_eca.transport.memory import make_link_pair
 from jupyter_eca.transport.peer import Peer
 from jupyter_eca.workspace.ports import Files
 from tests.mcp_client.house import HERE, PATIENCE, raw, sdk
+from tests.support.access import ASKER
 from tests.support.host_and_client import Desk, Door, answer, desk, said
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ pytestmark = pytest.mark.asyncio
 class Panel:
     """A client that keeps what it is told."""
 
-    def __init__(self, at: Desk) -> None:
+    def __init__(self, at: Desk, **rights: Any) -> None:
         self.link, theirs = make_link_pair()
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.news = asyncio.Event()
         self.peer = Peer(self.link, self._asked, self._handle_notification)
-        at.tasks.create_task(EcaSession(theirs, Door(at.host)).run())
+        at.tasks.create_task(EcaSession(theirs, Door(at.host, **rights)).run())
         at.tasks.create_task(self.peer.run())
 
     async def _asked(self, method: str, params: Any) -> Any:
@@ -108,6 +109,26 @@ async def test_a_server_is_added_stopped_disabled_and_removed_by_a_client(tmp_pa
         assert await panel.peer.request("mcp/removeServer", {"name": "one"}) == {"name": "one", "removed": True}
         await panel.hears(lambda method, it: method == "tool/serverRemoved" and it == {"name": "one"})
         assert '"one"' not in home.read_text()  # noqa: ASYNC240
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "connect", "logout", "enable", "disable"])
+@pytest.mark.parametrize("client", ["kernel", "asker", "program"])
+async def test_only_a_client_of_the_users_handles_the_servers_that_all_chats_share(
+    tmp_path: Path, verb: str, client: str
+) -> None:
+    rights: dict[str, dict[str, Any]] = {"kernel": {"sees_all_chats": False}, "asker": {"access": ASKER}, "program": {}}
+    async with seat(tmp_path, [], mcpServers={"one": raw("good")}) as (at, panel):
+        await panel.sees("one", "running")
+        other = Panel(at, **rights[client])
+        can = {"codeAssistant": {"unattended": client == "program"}}
+        await other.peer.request("initialize", {"processId": 1, "capabilities": can, "workspaceFolders": []})
+        await other.peer.notify("initialized", {})
+        await other.peer.notify(f"mcp/{verb}Server", {"name": "one"})
+        await other.hears(lambda method, it: method == "$/showMessage" and it["type"] == "warning")
+        await other.peer.request("mcp/serverLog", {"name": "one"})
+        assert [server.status for server in at.host.mcp.list_servers()] == [ServerStatus.RUNNING]
+        assert [it for _, it in panel.told if it.get("name") == "one"] == []
+        await other.link.close()
 
 
 async def test_signing_out_of_a_server_that_is_disabled_does_not_start_it(tmp_path: Path) -> None:

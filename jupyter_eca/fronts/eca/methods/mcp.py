@@ -12,8 +12,12 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.config.editing import ConfigFiles
-from jupyter_eca.errors import LocalError, McpRefusal
-from jupyter_eca.fronts.eca.config_rights import check_may_change_config, find_config_sources
+from jupyter_eca.errors import LocalError, McpRefusal, RemoteError
+from jupyter_eca.fronts.eca.config_rights import (
+    check_may_change_config,
+    check_may_handle_servers,
+    find_config_sources,
+)
 from jupyter_eca.protocol import mcp
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.lifecycle import MessageType
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.fronts.eca.session import EcaSession
     from jupyter_eca.protocol.base import Model
+
+    Handler = Callable[[EcaSession, mcp.McpServerParams], None]
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +61,6 @@ async def remove(session: EcaSession, params: mcp.McpServerParams) -> mcp.McpRem
 
 def start(session: EcaSession, params: mcp.McpServerParams) -> None:
     """Start a server."""
-    check_may_change_config(session)
     _call_and_log_error(lambda: session.host.mcp.start(params.name))
 
 
@@ -84,13 +89,11 @@ def connect(session: EcaSession, params: mcp.McpServerParams) -> None:
 
 def enable(session: EcaSession, params: mcp.McpServerParams) -> None:
     """Enable a server in the configuration, and start it."""
-    check_may_change_config(session)
     session.start(_await_and_log_error(session.host.mcp.enable(params.name)))
 
 
 def disable(session: EcaSession, params: mcp.McpServerParams) -> None:
     """Disable a server in the configuration, and stop it."""
-    check_may_change_config(session)
     session.start(_await_and_log_error(session.host.mcp.enable(params.name, enabled=False)))
 
 
@@ -113,6 +116,22 @@ async def find_files(session: EcaSession, _params: Model) -> mcp.McpServerFilesR
         )
 
     return mcp.McpServerFilesResult(servers=await asyncio.to_thread(find))
+
+
+def _require_rights(handle: Handler) -> Handler:
+    """Return the handler of a notification that only a client may send which may handle servers. Another client is
+    told so, because a notification has no reply that could contain the error."""
+
+    def handle_if_allowed(session: EcaSession, params: mcp.McpServerParams) -> None:
+        """Handle the notification, or tell the client why not."""
+        try:
+            check_may_handle_servers(session)
+        except RemoteError as error:
+            session.say(MessageType.WARNING, str(error))
+        else:
+            handle(session, params)
+
+    return handle_if_allowed
 
 
 def _call_and_log_error(action: Callable[[], None]) -> None:
@@ -140,12 +159,12 @@ HANDLERS: Final = {
     "mcp/addServer": add,
     "mcp/updateServer": update,
     "mcp/removeServer": remove,
-    "mcp/startServer": start,
-    "mcp/stopServer": stop,
-    "mcp/connectServer": connect,
-    "mcp/logoutServer": logout,
-    "mcp/enableServer": enable,
-    "mcp/disableServer": disable,
+    "mcp/startServer": _require_rights(start),
+    "mcp/stopServer": _require_rights(stop),
+    "mcp/connectServer": _require_rights(connect),
+    "mcp/logoutServer": _require_rights(logout),
+    "mcp/enableServer": _require_rights(enable),
+    "mcp/disableServer": _require_rights(disable),
     "mcp/serverLog": read_log,
     "mcp/serverFiles": find_files,
 }
