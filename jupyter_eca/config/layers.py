@@ -30,6 +30,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.config import front_matter
 from jupyter_eca.config.custom_tools import CustomToolConfig
+from jupyter_eca.config.disk.kernel_sandbox import may_folder_want_sandbox
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.interpolation import Layer, ReadLog
 from jupyter_eca.config.merge import merge
@@ -85,12 +86,15 @@ _CLIENT_ONLY_KEYS = frozenset({"pureConfig", "env", "chatAgent", "chatBehavior"}
 # Settings that replace a project's files when those cannot be read. They are cautious, because the files may contain
 # restrictions.
 _CAUTIOUS: Final[Json] = {"toolCall": {"approval": {"byDefault": "ask"}}, "chat": {"defaultTrust": False}}
+# One more of them, if the files may ask for it.
+_SANDBOXED_KERNELS: Final[Json] = {"toolCall": {"sandbox": {"kernels": True}}}
 
 # Warnings for the user about settings that are not used. `reason` is a sentence.
 _SKIPPED: Final = (
     "{reason} Until then this project's settings are not used, and you are asked about each tool call that none of "
     "your rules allows."
 )
+_SANDBOXED: Final = " Kernels start in the sandbox, because these settings may ask for it."
 
 _UNUSED_RULES: Final = "Your rules in `toolCall.approval.allow` are not used. {reason}"
 _UNUSED_MODEL: Final = "Your `defaultModel` is not used. {reason}"
@@ -293,8 +297,12 @@ class _ConfigReader:
                 if not self.skip_broken_projects:
                     raise
                 self.data, self.layers, self.sources, self.held_back = saved
-                self.read_log.warnings.append(_SKIPPED.format(reason=error))
+                may_want_sandbox = may_folder_want_sandbox(folder / ".eca")
+                warning = _SKIPPED.format(reason=error) + (_SANDBOXED if may_want_sandbox else "")
+                self.read_log.warnings.append(warning)
                 self.add(_CAUTIOUS, str(folder))
+                if may_want_sandbox:
+                    self.add(_SANDBOXED_KERNELS, str(folder))
 
     def _read_project(self, folder: Path) -> None:
         """Add the files of a project. The files in its `extraConfigs` are only checked: they are added later."""

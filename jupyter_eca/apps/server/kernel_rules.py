@@ -5,10 +5,12 @@ It must not start a kernel: `kernel_provisioner.py` does.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from jupyter_eca.config import Config, read_config
+from jupyter_eca.config.disk.kernel_sandbox import may_folder_want_sandbox, may_want_sandbox
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.errors import ConfigError
@@ -20,9 +22,6 @@ from jupyter_eca.workspace.paths import find_database
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-# In a file that cannot be parsed, this is the sign that the user wants kernels in the sandbox.
-_SANDBOX_KEY: Final = '"kernels"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +57,14 @@ class KernelRules:
 def read_kernel_rules(folder: Path) -> KernelRules:
     """Read the configuration, and return what the kernels of a server get that has no client yet. Blocks.
 
-    A configuration that cannot be read keeps no kernel from starting, unless it may ask for the sandbox. The keys of
-    all known providers are then left out. Raises: ConfigError.
+    A configuration of the user that cannot be read keeps no kernel from starting, unless it may ask for the sandbox.
+    The keys of all known providers are then left out. Raises: ConfigError, which names the file.
     """
     try:
         trusted = open_trusted_folders(find_database())
         config = read_config((folder,), trust=trusted, skip_broken_projects=True)
     except ConfigError:
-        if _may_want_sandbox():
+        if may_want_sandbox(os.environ.get("ECA_CONFIG", "")) or may_folder_want_sandbox(get_user_folder()):
             raise
         config = Config()
     return KernelRules(config, Catalog(find_plugs(), config), folder)
-
-
-def _may_want_sandbox() -> bool:
-    """Return whether a file in the user's own folder may ask for kernels in the sandbox. Files are read as text."""
-    try:
-        return any(_SANDBOX_KEY in file.read_text(errors="replace") for file in get_user_folder().glob("*.json*"))
-    except OSError:
-        return True

@@ -165,13 +165,50 @@ async def refuse(fetch: Any) -> str:
     return json.loads(refused.value.response.body)["message"]
 
 
+ASKING = "toolCall: {sandbox: {kernels: true"
+
+
+@pytest.mark.parametrize(
+    ("files", "variable"),
+    [
+        ({"config.json": '{"toolCall": {"sandbox": {"kernels": true'}, "{}"),
+        ({"config.json": "{" + ASKING}, "{}"),
+        ({"config.json": '{"extraConfigs": ["more.txt"]}', "more.txt": "{" + ASKING}, "{}"),
+        ({}, "{" + ASKING),
+    ],
+)
 async def test_a_configuration_that_cannot_be_read_and_may_ask_for_the_sandbox_lets_no_kernel_start(
-    jp_serverapp: Any, jp_fetch: Any, tmp_path: Path
+    jp_serverapp: Any,
+    jp_fetch: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, str],
+    variable: str,
 ) -> None:
     assert jp_serverapp
-    file = tmp_path / "config" / "eca" / "config.json"
-    file.write_text('{"toolCall": {"sandbox": {"kernels": true')
-    assert str(file) in await refuse(jp_fetch)
+    folder = tmp_path / "config" / "eca"
+    (folder / "config.json").unlink()
+    monkeypatch.setenv("ECA_CONFIG", variable)
+    for name, text in files.items():
+        (folder / name).write_text(text.replace("more.txt", str(folder / "more.txt")))
+    named = str(folder / [*files][-1]) if files else "ECA_CONFIG"
+    assert f"{named} is not JSON" in await refuse(jp_fetch)
+
+
+@pytest.mark.parametrize("has_client", [False, True])
+@pytest.mark.parametrize("is_broken", [False, True])
+async def test_a_project_that_asks_for_the_sandbox_gets_it_also_when_its_file_is_broken(
+    jp_serverapp: Any, jp_root_dir: Path, tmp_path: Path, outside: Path, has_client: bool, is_broken: bool
+) -> None:
+    configure(tmp_path, kernels=False)
+    file = jp_root_dir / ".eca" / "config.json"
+    settings = json.loads(file.read_text())
+    settings["toolCall"] |= {"sandbox": {"kernels": True}}
+    file.write_text(json.dumps(settings)[: -1 if is_broken else None])
+    if has_client:
+        await Watcher.of(jp_serverapp)
+    async with kernel(jp_serverapp) as at:
+        assert "Read-only" in (await at.run(f"open('{outside}/new.txt', 'w')")).error
 
 
 async def test_without_bubblewrap_no_kernel_starts_and_the_user_is_told_why(
