@@ -236,7 +236,8 @@ class TrustChanged:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChanged:
-    """The approval rules have changed. They take effect at once, also for calls that wait for approval."""
+    """The approval rules have changed. They take effect at once, also for calls that wait for approval. A call that
+    they deny does not run, also when it was approved and waits for an earlier one."""
 
     at: int
     policy: Policy

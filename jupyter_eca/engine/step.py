@@ -139,8 +139,7 @@ def _handle_user_input(
         case inputs.TrustChanged(trust=trust):
             builder.update(trust=trust)
         case inputs.PolicyChanged(policy=policy):
-            tool_calls.apply_policy(builder, policy)
-            tool_calls.start_ready_calls(builder)
+            driver.change_policy(policy)
         case inputs.FactAdded(content=content):
             driver.add_fact(content)
         case inputs.NoteAdded():

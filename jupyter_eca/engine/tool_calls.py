@@ -255,9 +255,7 @@ def _decide_call(builder: StepBuilder, call: ToolCall) -> None:
             proposal = replace(prepared, cause=None)
             give_signal(builder, proposal, ToolCallSignal.DENY, reason=RejectReason.PLAN, words=words)
             return
-        words = verdict.words
-        if verdict.decision is Decision.DENY and verdict.cause is not None:
-            words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
+        words = _describe_denial(verdict)
         if verdict.decision is not Decision.DENY and _must_skip(builder.state, call):
             # The user is not asked about a call that will not run.
             give_signal(builder, prepared, ToolCallSignal.DENY, reason=RejectReason.ORDER)
@@ -281,9 +279,7 @@ def decide_outside_call(builder: StepBuilder, call: ToolCall, ready: CallReady) 
         give_signal(builder, unasked, ToolCallSignal.ALLOW)
         return
     verdict = _reach_final_verdict(builder.state, call, call.tool)
-    words = verdict.words
-    if verdict.decision is Decision.DENY and verdict.cause is not None:
-        words = f"{words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
+    words = _describe_denial(verdict)
     if ready.is_approved and verdict.decision is Decision.ASK and not verdict.needs_approval_each_time:
         # The user has already approved what the agent described. A second question about the same action is not needed.
         give_signal(builder, replace(call, approved=True), ToolCallSignal.ALLOW)
@@ -357,13 +353,36 @@ def _approve_allowed(builder: StepBuilder) -> None:
                 give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.APPROVE)
 
 
-def apply_policy(builder: StepBuilder, policy: Policy) -> None:
-    """Replace the approval rules, and approve the waiting calls that the new rules allow.
+def apply_policy(builder: StepBuilder, policy: Policy) -> bool:
+    """Replace the approval rules. Reject the calls that have not begun to run and that the new rules deny, whoever has
+    approved them, and approve the waiting calls that the new rules allow. Return whether a call was rejected.
 
     The approved calls are queued; `start_ready_calls` starts them.
     """
     builder.update(setup=replace(builder.state.setup, policy=policy))
+    has_rejected = _reject_denied(builder)
     _approve_allowed(builder)
+    return has_rejected
+
+
+def _reject_denied(builder: StepBuilder) -> bool:
+    """Reject the calls that have not begun to run and that the current rules deny. Return whether there were any."""
+    denied: list[tuple[ToolCall, Verdict]] = []
+    for call in builder.state.calls:
+        if call.status in {ToolCallStatus.WAITING, ToolCallStatus.QUEUED} and call.tool is not None:
+            verdict = _reach_final_verdict(builder.state, call, call.tool)
+            if verdict.decision is Decision.DENY:
+                denied.append((replace(call, cause=verdict.cause), verdict))
+    for call, verdict in denied:
+        give_signal(builder, call, ToolCallSignal.DENY, reason=verdict.reason, words=_describe_denial(verdict))
+    return bool(denied)
+
+
+def _describe_denial(verdict: Verdict) -> str:
+    """Return what the model reads about a verdict besides the reason; if it denies the call, with the rule."""
+    if verdict.decision is not Decision.DENY or verdict.cause is None:
+        return verdict.words
+    return f"{verdict.words} ({describe_cause(verdict.decision, verdict.cause)}.)".strip()
 
 
 def finish_call(builder: StepBuilder, call: ToolCall, finished: ToolFinished) -> None:

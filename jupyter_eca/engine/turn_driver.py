@@ -65,6 +65,7 @@ from jupyter_eca.protocol.event import (
 )
 
 if TYPE_CHECKING:
+    from jupyter_eca.engine.approval.policy import Policy
     from jupyter_eca.engine.inputs import (
         CallRequested,
         CommandEnded,
@@ -393,6 +394,13 @@ class TurnDriver:
             self.give_signal(TurnSignal.TICK if remaining > 0 else TurnSignal.DUE)
 
     # -- the turn continues, or ends
+
+    def change_policy(self, policy: Policy) -> None:
+        """Replace the approval rules, and go on with the calls that they allow or deny now."""
+        if tool_calls.apply_policy(self.builder, policy):
+            self.advance_turn()
+        else:
+            tool_calls.start_ready_calls(self.builder)
 
     def advance_turn(self) -> None:
         """Start the tool calls that are ready. If all calls of the reply have ended, call the model or end the turn."""

@@ -110,6 +110,9 @@ class Talk:
     def rejects(self, call: str, words: str = "", reason: RejectReason = RejectReason.USER) -> Talk:
         return self.feed(inputs.Rejected(self.now, call, reason, words))
 
+    def changes_rules(self, policy: Policy) -> Talk:
+        return self.feed(inputs.PolicyChanged(self.now, policy))
+
     def ran(
         self, call: str, text: str = "It worked.", *, error: bool = False, images: tuple[ImagePart, ...] = ()
     ) -> Talk:

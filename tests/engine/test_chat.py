@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jupyter_eca.engine.approval.policy import Policy, Rule
 from jupyter_eca.engine.effects import AskUser, CallModel, RunTool
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import ChatMessage, ReasoningPart, TextPart, ToolResultPart, ToolUsePart
@@ -196,6 +197,30 @@ def test_a_call_that_a_rule_denies_does_not_ask_and_does_not_run() -> None:
     assert [content.reason for content in talk.shown(ToolCallRejectedContent)] == [RejectReason.CONFIG]
     rule = "(Forbidden by the rule `act` (`toolCall.approval.deny`).)"
     assert talk.asked()[-1].parts == (ToolResultPart("1", f"{REJECTED[RejectReason.CONFIG]} {rule}", error=True),)
+
+
+DENIED = Policy(deny={"act": Rule()})
+
+
+def test_a_rule_that_denies_a_call_which_waits_for_the_user_ends_it() -> None:
+    talk = Talk().asks().calls(call("act"))
+    talk.changes_rules(DENIED)
+    assert [content.reason for content in talk.shown(ToolCallRejectedContent)] == [RejectReason.CONFIG]
+    rule = "(Forbidden by the rule `act` (`toolCall.approval.deny`).)"
+    assert talk.asked()[-1].parts == (ToolResultPart("1", f"{REJECTED[RejectReason.CONFIG]} {rule}", error=True),)
+    assert refused(talk, lambda: talk.approves("1"))
+
+
+def test_a_rule_that_denies_a_call_which_was_approved_and_waits_for_an_earlier_one_ends_it() -> None:
+    talk = Talk().asks().calls(call("far", "1"), call("act", "2", index=1)).approves("1").approves("2")
+    talk.changes_rules(DENIED)
+    assert talk.ran("1").life("2")[-1] == "toolCallRejected"
+    assert [effect.call for effect in talk.effects if isinstance(effect, RunTool)] == []
+
+
+def test_a_rule_that_denies_a_call_which_runs_stops_nothing() -> None:
+    talk = Talk().asks().calls(call("act")).approves("1").changes_rules(DENIED)
+    assert talk.ran("1").life("1") == RAN
 
 
 def test_a_call_of_a_tool_that_is_not_there_ends_with_an_error_that_names_those_that_are() -> None:

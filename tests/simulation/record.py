@@ -210,6 +210,8 @@ class Record:
             case RunTool(call=id, arguments=arguments, tool=tool):
                 assert id not in self.ran, f"the call {id} runs twice"
                 assert id in self.approved | self.cleared, f"the call {id} runs without its approval"
+                policy = after.setup.policy or Policy()
+                assert not is_denied(after.get_call(id), policy), f"the call {id} runs although a rule denies it"
                 assert tool.read_only_hint or not after.setup.plan_mode, f"the call {id} changes something in plan mode"
                 shown = [event.content for event in self.events if isinstance(event.content, ToolCallRunContent)]
                 last = next(content for content in reversed(shown) if content.id == id)

@@ -85,6 +85,25 @@ async def test_a_rule_that_is_written_while_a_turn_waits_holds_for_its_next_call
     assert not (tmp_path / "evil").exists()
 
 
+async def test_a_rule_that_denies_a_call_which_waits_holds_for_this_call_whoever_approves_it(tmp_path: Path) -> None:
+    rules: list[Json] = [
+        {"message": "go", "reply": [{"tool": "write_file", "arguments": {"path": "1.txt", "content": "1"}}]},
+        {"result": "", "reply": [{"text": "End."}]},
+    ]
+    async with place(tmp_path, rules) as at:
+        client, other = await at.connect(), await at.connect("other")
+        await client.create(S)
+        await client.ask(S, "t1", "go")
+        call = await client.call(S, "pending-confirmation")
+        await other.subscribe(S)
+        denial: Json = {"deny": {"write_file": {}}}
+        await at.host.configure(Config.model_validate(settings(tmp_path, rules, toolCall={"approval": denial})))
+        await other.decide(S, "t1", call, **APPROVE)
+        (call,) = calls_of((await client.settled(S, 1))["turns"][0])
+        assert (call["status"], call["reason"]) == ("cancelled", "denied")
+    assert not (tmp_path / "1.txt").exists()
+
+
 async def test_a_default_that_denies_holds_for_the_tools_of_a_client_too(tmp_path: Path) -> None:
     async with place(tmp_path, toolCall={"approval": {"byDefault": "deny"}}) as at:
         client = await at.connect()
