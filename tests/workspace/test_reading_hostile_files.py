@@ -16,7 +16,7 @@ from jupyter_eca.errors import ConfigError, RemoteError, ToolError
 from jupyter_eca.protocol.content import ToolCalledContent
 from jupyter_eca.protocol.context import DirectoryContext
 from jupyter_eca.transport.eca_client import CallDecision
-from jupyter_eca.workspace.files import read_threads
+from jupyter_eca.workspace.files import atomic_write, read_threads
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.notebooks.file import NotebookFiles
 from jupyter_eca.workspace.ports import Files
@@ -180,6 +180,29 @@ async def test_a_folder_that_became_a_link_after_its_check_is_not_followed(tmp_p
     (work / "data").symlink_to(outside)
     with pytest.raises(OSError, match="its path leads elsewhere now"):
         regular_file.read_resolved(real, 100)
+
+
+async def test_nothing_is_written_into_a_folder_that_became_a_link_after_its_check(tmp_path: Path) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    for folder in (work / "data", outside):
+        folder.mkdir(parents=True)
+    real = Files((work,)).resolve("data/x.txt")
+    atomic_write.write(real, b"one")
+    (work / "y.txt").touch()
+    (work / "data").rename(work / "old")
+    (work / "data").symlink_to(outside)
+    for write in (
+        lambda: atomic_write.write(real, b"two"),
+        lambda: atomic_write.move(work / "y.txt", real),
+        lambda: atomic_write.move(real, work / "z.txt"),
+    ):
+        with pytest.raises(OSError, match="its path leads elsewhere now"):
+            write()
+    assert [*outside.iterdir()] == []
+    assert sorted(path.name for path in (work, *work.iterdir(), *(work / "old").iterdir())) == [
+        *("data", "old", "work", "x.txt", "y.txt"),
+    ]
+    assert (work / "old" / "x.txt").read_bytes() == b"one"
 
 
 async def test_a_read_that_never_ends_holds_up_no_other_read(monkeypatch: pytest.MonkeyPatch) -> None:

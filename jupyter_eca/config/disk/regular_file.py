@@ -1,4 +1,4 @@
-"""Opens files for reading safely, when a model, a client or a project has named the path.
+"""Opens files for reading safely, and folders for writing, when a model, a client or a project has named the path.
 
 It must not know which folders are allowed: `workspace.ports.Files.resolve` does. Its neighbour
 `workspace/files/read_threads.py` ends a read that takes too long.
@@ -7,6 +7,9 @@ Such a path can be dangerous. It can lead to a pipe, where a reader waits foreve
 file that fills the memory. And between the check of the path and the opening of the file, somebody can replace a folder
 by a link. So the file is opened first, without waiting, and then the opened file itself is checked: it must be a
 regular file, it must not be too large, and it must be where its path said.
+
+The same can happen to the folder in which a file is written. So `open_resolved_folder` opens the folder, checks where
+it is, and files in it are then named by its descriptor.
 
 All errors are OSErrors, whose `strerror` is a reason for the user: "it is not a regular file".
 """
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 # The limit for a text that people write by hand, such as a configuration. Texts for the model have a lower limit, see
 # `instructions/text_files.py`.
 MAX_TEXT_BYTES: Final = 10_000_000
+
+# `O_PATH` of Linux also opens a folder that this user may not list.
+_FOLDER_FLAGS: Final = (
+    os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC if hasattr(os, "O_DIRECTORY") else None
+)
 
 # Without the first flag, opening a pipe waits for a writer. Windows has only the last one of these flags.
 _FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
@@ -61,6 +69,25 @@ def open_resolved(real: Path) -> AbstractContextManager[BufferedReader]:
     Raises: OSError, also when the path now leads to another file, because somebody has put a link into it.
     """
     return open_regular(real, (real,))
+
+
+@contextmanager
+def open_resolved_folder(real: Path) -> Generator[int | None]:
+    """Open a folder whose path was already resolved and checked, and return its descriptor. Whoever names a file by it
+    (`dir_fd`) follows no link that is put on the path later. None on Windows, which has no such descriptors.
+
+    Raises: OSError, also when the path now leads to another folder.
+    """
+    if _FOLDER_FLAGS is None:
+        yield None
+        return
+    descriptor = os.open(real, _FOLDER_FLAGS)
+    try:
+        if _get_real_path(descriptor, real) != real:
+            raise _make_error(errno.ELOOP, "its path leads elsewhere now", real)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def read_regular(path: Path, limit: int, within: Iterable[Path] | None = None) -> bytes:

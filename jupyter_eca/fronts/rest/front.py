@@ -69,8 +69,8 @@ _APPROVAL_DESCRIPTIONS: Final = {
 }
 
 
-# The errors for an outside agent (see `RestFront._choose_agent`), and for a server that is disabled or was stopped. A client
-# of this front may be code that a model wrote. It must not start a program that the user has disabled.
+# The errors for an outside agent (see `RestFront._choose_agent`), and for a server that is disabled or was stopped. A
+# client of this front may be code that a model wrote. It must not start a program that the user has disabled.
 _NO_OUTSIDE_AGENT: Final = (
     "With --approve deny no outside agent answers, because it may run tools of its own without asking. Choose another "
     "agent, or start the server with --approve rules."

@@ -19,6 +19,7 @@ from jupyter_eca.engine.changes.revert import ChangeDecision
 from jupyter_eca.engine.changes.review import CHANGED, GONE, LATER
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.store import UNKEPT, Checkpoint
+from jupyter_eca.workspace.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -208,7 +209,7 @@ def _restore_file(file: Path, before: bytes | None, new_paths: Collection[Path])
         return False
     if before is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(before)
+        atomic_write.write(file, before)
         return True
     file.unlink()
     for folder in file.parents:

@@ -21,7 +21,7 @@ from jupyter_eca.plugins.tools import terminal_transcript
 from jupyter_eca.plugins.tools.base import Need, ToolContext, tool, validate
 from jupyter_eca.plugins.tools.notebook import check_loaded, notebook_read
 from jupyter_eca.protocol.content import FileChangeDetails
-from jupyter_eca.workspace.files import text_file
+from jupyter_eca.workspace.files import atomic_write, text_file
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.files.text_replace import replace, split_lines
 from jupyter_eca.workspace.head_and_tail import MAX_RESULT_CHARS
@@ -434,7 +434,7 @@ def _move_and_report(context: ToolContext, source: str, destination: str) -> Too
         move = _plan_move(files, source, destination)
         check_loaded(context, move.details.loads)
         move.new.parent.mkdir(parents=True, exist_ok=True)
-        move.old.rename(move.new)
+        atomic_write.move(move.old, move.new)
         known.rename(make_file_key(move.old), make_file_key(move.new))
         kind = "a folder" if move.new.is_dir() else f"{move.new.stat().st_size} bytes"
     return ToolResult(f"Moved {files.shorten(move.old)} to {files.shorten(move.new)} ({kind}).", details=move.details)

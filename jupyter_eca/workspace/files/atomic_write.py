@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
+import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from jupyter_eca.config.disk.regular_file import open_resolved_folder
 from jupyter_eca.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def replace(real: Path, name: str, data: bytes, check_unchanged: Callable[[], None]) -> None:
@@ -39,31 +42,45 @@ def write(real: Path, data: bytes, check_unchanged: Callable[[], None] = lambda:
     """Write a file, which need not exist yet. An existing file keeps its mode and its owner. The data is written to a
     new file in the same folder, which is then renamed to `real`. See `replace` for the arguments.
 
-    Raises: OSError, and what `check_unchanged` raises.
+    Raises: OSError, also when somebody has put a link on the path; and what `check_unchanged` raises.
     """
-    fresh = real.with_name(f".eca-{secrets.token_hex(8)}")
-    try:
-        with fresh.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if real.exists():
-            _keep_owner_and_mode(real, fresh)
-        check_unchanged()
-        fresh.replace(real)
-        _sync_folder(real.parent)
-    finally:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
+    fresh = f".eca-{secrets.token_hex(8)}"
+    with open_resolved_folder(real.parent) as folder:
+        try:
+            with os.fdopen(os.open(_name(real, fresh, folder), _NEW_FILE, 0o666, dir_fd=folder), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                with suppress(FileNotFoundError):
+                    _keep_owner_and_mode(os.stat(_name(real, real.name, folder), dir_fd=folder), file.fileno())
+            check_unchanged()
+            names = _name(real, fresh, folder), _name(real, real.name, folder)
+            os.replace(*names, src_dir_fd=folder, dst_dir_fd=folder)
+            _sync_folder(real.parent)
+        finally:
+            with suppress(OSError):
+                os.unlink(_name(real, fresh, folder), dir_fd=folder)
 
 
-def _keep_owner_and_mode(real: Path, fresh: Path) -> None:
-    """Copy the owner and the mode. A server that runs as root also edits files of other users."""
-    if hasattr(os, "chown"):
-        status = real.stat()
+def move(old: Path, new: Path) -> None:
+    """Move a file or a folder. The folders of both paths are resolved. Raises: OSError, also when somebody has put a
+    link on a path."""
+    with open_resolved_folder(old.parent) as source, open_resolved_folder(new.parent) as target:
+        os.rename(_name(old, old.name, source), _name(new, new.name, target), src_dir_fd=source, dst_dir_fd=target)
+
+
+def _name(real: Path, name: str, folder: int | None) -> str:
+    """Return how a file beside `real` is named: by its name alone if there is a descriptor of the folder."""
+    return str(real.with_name(name)) if folder is None else name
+
+
+def _keep_owner_and_mode(status: os.stat_result, descriptor: int) -> None:
+    """Give an open file the owner and the mode of the file that it will replace. A server that runs as root also edits
+    files of other users. Windows has neither."""
+    if hasattr(os, "fchown"):
         with suppress(PermissionError):
-            os.chown(fresh, status.st_uid, status.st_gid)
-    shutil.copymode(real, fresh)
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
