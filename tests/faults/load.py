@@ -2,8 +2,8 @@
 MCP servers. Each chat asks again and again, and each answer has a call of a tool server and a file that is read.
 
 It prints how many answers there were, how they were shared among the chats, how long a request takes that needs no
-model, and the memory of the server after a tenth of the time and at the end. It fails if an answer is of another chat,
-or if a tool did not run exactly once.
+model, and the memory of the server after a tenth of the time and at the end; and all this as a row for the table in
+`README.md`. It fails if an answer is of another chat, or if a tool did not run exactly once.
 """
 
 from __future__ import annotations
@@ -161,6 +161,11 @@ async def hold(seconds: float, chats: int, clients: int, servers: int) -> None:
     middle, late_one = delays[len(delays) // 2], delays[len(delays) * 99 // 100]
     print(f"a request without a model: median {middle:.0f} ms, p99 {late_one:.0f} ms")
     print(f"memory of the server: {early:.0f} MiB after a tenth of the time, {late:.0f} MiB at the end")
+    print(
+        f"| {chats} chats, {clients} clients, {servers} tool servers | {seconds:.0f} s | {len(asked):,} ({turns[0]} to "
+        f"{turns[-1]}) | {middle:.0f} ms | {late_one:.0f} ms | {early:.0f} MiB | {late:.0f} MiB | "
+        f"`python -m tests.faults.load {seconds:.0f} {chats} {clients} {servers}` |"
+    )
     assert len(turns) == chats, "a chat has no answer"
     wrong = [*(marks - Counter(asked)), *(Counter(asked) - marks)]
     assert not wrong, f"a tool did not run exactly once: {wrong[:5]}"
