@@ -14,8 +14,10 @@ from jupyter_eca.config.folders import expand_home, get_user_folder
 from jupyter_eca.config.trust.scripts import find_scripts
 from jupyter_eca.engine.approval.call_targets import CallTargets, find_targets, names_notebook
 from jupyter_eca.engine.approval.path_resolver import PathResolver
+from jupyter_eca.engine.approval.protected_paths import FILES, FOLDERS
 from jupyter_eca.instructions.agents_md import list_files_to_protect
 from jupyter_eca.protocol.content import Origin
+from jupyter_eca.workspace.files.git_folder import find_git_folder
 from jupyter_eca.workspace.files.read_threads import run_read
 from jupyter_eca.workspace.git_programs import find_git_program
 from jupyter_eca.workspace.paths import find_database, get_jupyter_folders
@@ -89,7 +91,8 @@ def _make_resolver(files: Files, config: Config) -> PathResolver:
     roots, start = tuple(root.resolve() for root in files.roots), files.start.resolve()
     # The protected files of the project lie among the user's own files. So the engine is less strict about the folders
     # that contain them than about folders with other protected paths, see `PathResolver`.
-    project_paths = frozenset(_list_scripts((*roots, start), config)) | list_files_to_protect(files, config)
+    project_paths = frozenset((*_list_scripts((*roots, start), config), *_list_linked(roots)))
+    project_paths |= list_files_to_protect(files, config)
     machine_paths = frozenset(_list_protected(roots, config)) - project_paths
 
     def resolve(path: str, folder: str) -> tuple[str, ...]:
@@ -161,6 +164,17 @@ def _list_scripts(folders: tuple[Path, ...], config: Config) -> Iterator[Path]:
         },
     }
     return map(_resolve, find_scripts(settings, folders))
+
+
+def _list_linked(roots: Iterable[Path]) -> Iterator[Path]:
+    """Yield where the protected files and folders directly in the workspace really are, if they are links; and the
+    folder of the repository, if `.git` is a file that names it (`git init --separate-git-dir`, `git worktree`)."""
+    for root in roots:
+        for name in (*FOLDERS, *FILES):
+            if (path := root / name).is_symlink():
+                yield _resolve(path)
+        if (folder := find_git_folder(root / ".git")) is not None:
+            yield _resolve(folder)
 
 
 def _contains_root(folder: Path, roots: tuple[Path, ...]) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jupyter_eca.engine.approval import protected_paths
+from jupyter_eca.workspace.files.git_folder import find_git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -73,7 +74,10 @@ def find_protected_files(roots: Iterable[Path], others: Iterable[Path] = ()) -> 
             if protected_paths.may_be_protected(entry.name) and protected_paths.is_protected(
                 os.path.relpath(entry.path, root)
             ):
-                _add(found, Path(entry.path))
+                path = Path(entry.path)
+                _add(found, path)
+                if entry.name == ".git" and (git_folder := find_git_folder(path)) is not None:
+                    _add(found, git_folder)
             elif entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
                 waiting.append((root, entry.path))
     for path in others:

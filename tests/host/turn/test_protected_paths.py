@@ -320,6 +320,28 @@ async def test_what_only_reads_the_configuration_runs_as_ever(tmp_path: Path) ->
         assert said(received) == "Done."
 
 
+@pytest.mark.parametrize(
+    ("one", "shown"),
+    [
+        (call("write_file", path="editor/tasks.json", content="x"), "editor/tasks.json"),
+        (call("shell_command", command="cp harmless shell/envrc"), "shell/envrc"),
+        (call("write_file", path="store/hooks/pre-commit", content="x"), "store/hooks/pre-commit"),
+    ],
+)
+async def test_what_a_link_or_a_file_of_git_makes_a_protected_path_is_protected(
+    tmp_path: Path, one: dict[str, Any], shown: str
+) -> None:
+    async with project(tmp_path, plays(one), **EVERYTHING) as table:
+        for folder in ("editor", "shell", "store/hooks"):
+            (table.folder / folder).mkdir(parents=True)
+        (table.folder / ".vscode").symlink_to("editor")
+        (table.folder / ".envrc").symlink_to("shell/envrc")
+        (table.folder / ".git").write_text("gitdir: store\n")
+        (question,) = asked(await answer(await table.client(), "go", lambda _: CallDecision(approved=False)))
+        assert question.cause is not None
+        assert (question.cause.kind, question.cause.path) == ("protected", shown)
+
+
 async def test_a_link_that_changes_after_the_decision_stops_the_call(tmp_path: Path) -> None:
     write = call("write_file", path="notes/config.json", content=LOOSE)
     async with project(tmp_path, plays(write)) as table:

@@ -62,11 +62,15 @@ def home(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def workspace(place: Path, home: Path) -> Path:  # noqa: ARG001  # the home folder counts
-    """A workspace with what decides what may run: a repository, our settings, and one more repository in a folder."""
+    """A workspace with what decides what may run: a repository, our settings, one more repository in a folder, and one
+    whose `.git` is a file."""
     folder = place / "workspace"
     for repository in (folder, folder / "sub"):
         subprocess.run(["git", "init", "-q", str(repository)], check=True)  # noqa: S607  # git as it is found
         (repository / ".git" / "hooks").mkdir(exist_ok=True)
+    apart = ["git", "init", "-q", "--separate-git-dir", str(folder / "store"), str(folder / "apart")]
+    subprocess.run(apart, check=True)
+    (folder / "store" / "hooks").mkdir(exist_ok=True)
     (folder / ".eca").mkdir()
     (folder / ".eca" / "config.json").write_text("{}")
     (folder / "AGENTS.md").write_text("Be kind.")
@@ -93,6 +97,8 @@ def snapshot(folder: Path) -> dict[str, str]:
     guarded = [
         *folder.rglob(".git/*"),
         *folder.rglob(".git/hooks/*"),
+        *(folder / "store").glob("*"),
+        *(folder / "store").glob("hooks/*"),
         *folder.rglob(".eca/*"),
         folder / "AGENTS.md",
         folder / "docs" / "agents.md",
@@ -125,6 +131,10 @@ def snapshot(folder: Path) -> dict[str, str]:
         "echo $HOME/evil > .git/commondir",
         "echo x > .git/config.worktree",
         "mkdir -p .git/modules/m && echo x > .git/modules/m/config",
+        # A repository whose `.git` is a file.
+        "echo x >> store/config",
+        "echo x > store/hooks/post-commit",
+        "mv store moved; mkdir -p store/hooks; echo x > store/hooks/post-commit",
         # A link that is read as a protected file.
         "echo x > docs/agents.md",
     ],
@@ -137,6 +147,7 @@ async def test_a_command_changes_nothing_outside_and_nothing_that_decides_what_m
     assert snapshot(workspace).items() >= {path: text for path, text in before.items() if "/sub/" not in path}.items()
     assert not (workspace.parent / "outside.txt").exists()
     assert (home / "notes.txt").read_text() == "the notes"
+    assert not (workspace / "store" / "hooks" / "post-commit").exists()
     # A folder with a repository may get another name, but not another repository in its place.
     inner = str(workspace / "sub" / ".git" / "config")
     assert "x" not in snapshot(workspace).get(inner, "").split()
