@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticUseDefault
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 # A Python string can contain half of a surrogate pair: from an emoji that a client or a stream has cut in two, or from
 # a file name that is not UTF-8. UTF-8 cannot encode it: the store, a link and a provider would fail on that character.
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")
+
+# How many levels of objects and lists a client's message or a configuration may have. The deepest that are needed are
+# schemas of tools, which have about twenty levels. All code of this program that reads JSON can handle 100 levels.
+MAX_DEPTH: Final = 100
 
 ChatId = str | int
 """The id of a chat. Either side can make one. nvim sends a number and compares replies with it, so an id is never
@@ -58,6 +65,23 @@ def find_fault(data: Any) -> str:
         elif kind is list or kind is tuple:
             unchecked += item
     return ""
+
+
+def is_nested_too_deeply(data: Any) -> bool:
+    """Return whether data for JSON has more than `MAX_DEPTH` levels."""
+    level: list[Any] = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for node in level for child in _list_children(node)]
+        if not level:
+            return False
+    return True
+
+
+def _list_children(node: Any) -> Iterable[Any]:
+    """Return the values of an object or list; nothing for any other value."""
+    if isinstance(node, dict):
+        return cast("dict[str, Any]", node).values()
+    return cast("list[Any]", node) if isinstance(node, list) else ()
 
 
 def replace_half_surrogates(data: Any) -> Any:

@@ -26,7 +26,7 @@ from jupyter_eca.log_fields import LOG_FIELDS, LogFields
 from jupyter_eca.protocol.ahp import ROOT, VERSION, actions
 from jupyter_eca.protocol.ahp import commands as requests
 from jupyter_eca.protocol.ahp.commands import AhpErrorCode
-from jupyter_eca.protocol.base import find_fault, replace_half_surrogates
+from jupyter_eca.protocol.base import MAX_DEPTH, find_fault, is_nested_too_deeply, replace_half_surrogates
 from jupyter_eca.protocol.jsonrpc import ErrorResponse, Id, Message, Notification, Request, Result
 from jupyter_eca.transport.send_limit import NOT_READING, SendLimit
 
@@ -47,7 +47,7 @@ T = TypeVar("T", bound="AhpModel")  # the model of the params of a request
 MAX_CLIENTS: Final = 1_000
 
 # Ends a sentence about an action or about params.
-_TOO_DEEP: Final = f"nested more than {dialect.MAX_DEPTH} levels deep"
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 
 # The protocol's error codes of our own errors. All other errors of ours have the code INTERNAL.
 _CODES: Final[dict[type[EcaError], AhpErrorCode]] = {
@@ -258,7 +258,7 @@ class AhpConnection:
     def _run_request(self, request: Request) -> Awaitable[Json | None]:
         """Parse the params of a request, and call the function of its command. Return the awaitable of its result.
         Raises: RemoteError."""
-        if dialect.is_nested_too_deeply(request.params):
+        if is_nested_too_deeply(request.params):
             raise RemoteError(f"The params are {_TOO_DEEP}.", AhpErrorCode.INVALID_PARAMS)
         values = dialect.drop_nulls({} if request.params is None else request.params)
         match request.method:
@@ -399,7 +399,7 @@ class AhpConnection:
         if len(front.last_client_seqs) > MAX_CLIENTS:
             del front.last_client_seqs[next(iter(front.last_client_seqs))]
         origin = ActionOrigin(self.client, params.client_seq)
-        is_too_deep = dialect.is_nested_too_deeply(params.action)
+        is_too_deep = is_nested_too_deeply(params.action)
         raw = dialect.keep_scalars(params.action) if is_too_deep else dialect.drop_nulls(params.action)
         uri = dialect.find_resource(raw)
         if uri != ROOT and not await self._exists(uri):

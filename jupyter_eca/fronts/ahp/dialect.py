@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 _SCHEME: Final = f"{PROVIDER}:/"
 # Fields whose content belongs to a tool or a model. A null in them may have a meaning, so it is kept.
 _OPAQUE: Final = frozenset({"structuredContent", "_meta", "values"})
-# How many levels of objects and lists a client's message may have. The deepest messages that clients need are schemas
-# of tools, which have about twenty levels. All code of this program that reads JSON can handle 100 levels.
-MAX_DEPTH: Final = 100
 # The actions that stream text. For each of them, the field that says which part of the state the text belongs to.
 _TEXT_ACTIONS: Final = {"session/delta": "partId", "session/reasoning": "partId", "terminal/data": "terminal"}
 
@@ -95,23 +92,6 @@ def write_replay(replay: MissedActions) -> Json:
     """Return the actions that a client has missed as they are sent."""
     actions = [write_envelope(envelope) for envelope in replay.envelopes]
     return {"type": "replay", "actions": actions, "missing": list(replay.missing)}
-
-
-def is_nested_too_deeply(data: Any) -> bool:
-    """Return whether a client's message has more than `MAX_DEPTH` levels."""
-    level: list[Any] = [data]
-    for _ in range(MAX_DEPTH + 1):
-        level = [child for node in level for child in _list_children(node)]
-        if not level:
-            return False
-    return True
-
-
-def _list_children(node: Any) -> Iterable[Any]:
-    """Return the values of an object or list; nothing for any other value."""
-    if isinstance(node, dict):
-        return cast("Json", node).values()
-    return cast("list[Any]", node) if isinstance(node, list) else ()
 
 
 def keep_scalars(action: Json) -> Json:
