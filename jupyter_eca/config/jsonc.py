@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.protocol.base import MAX_DEPTH, is_nested_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +85,8 @@ def parse(text: str, *, allows_duplicates: bool = True) -> dict[str, Any]:
         raise ConfigError(f"The file is not JSON: {error}. Fix it first.") from error
     if not isinstance(data, dict):
         raise ConfigError("The file must hold one JSON object. Fix it first.")
+    if is_nested_too_deeply(data):
+        raise ConfigError(f"The file has more than {MAX_DEPTH} levels of objects and lists. Fix it first.")
     return cast("dict[str, Any]", data)
 
 

@@ -49,6 +49,7 @@ from jupyter_eca.config.trust.restrictions import (
 )
 from jupyter_eca.config.trust.split_settings import split_settings
 from jupyter_eca.errors import ConfigError
+from jupyter_eca.protocol.base import MAX_DEPTH, is_nested_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -596,4 +597,6 @@ def _parse_object(text: str, source: str) -> Json:
         raise ConfigError(f"{source} is not JSON: {reason}. Fix it, or move it away.") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{source} must hold one JSON object.")
+    if is_nested_too_deeply(data):
+        raise ConfigError(f"{source} has more than {MAX_DEPTH} levels of objects and lists. Fix it, or move it away.")
     return cast("Json", data)

@@ -96,6 +96,19 @@ def test_the_default_agent_may_stand_below_chat(home: Path, key: str) -> None:
     assert read_config([], home=home, client={"chat": {key: "plan"}}).default_agent == "plan"
 
 
+@pytest.mark.parametrize("depth", [101, 300, 900, 100_000])
+@pytest.mark.parametrize("text", ['{{"toolCall": {}}}', '{{"hooks": {}, // a comment\n}}', '{{"agent": {{"a": {}}}}}'])
+def test_a_file_that_is_nested_too_deeply_is_named_and_a_project_with_it_is_skipped(
+    home: Path, project: Path, text: str, depth: int
+) -> None:
+    content = text.format("[" * depth + "]" * depth)
+    refusal(home, content)
+    globally(home, "{}")
+    file = locally(project, content)
+    (warning,) = read_config((project,), home=home, skip_broken_projects=True).warnings
+    assert str(file) in warning
+
+
 def test_older_names_of_agents_mean_todays(home: Path) -> None:
     globally(home, {"defaultBehavior": "build", "behavior": {"agent": {"variant": "low"}}, "agent": {"mine": {}}})
     config = read_config((), home=home)
