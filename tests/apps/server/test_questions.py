@@ -193,7 +193,8 @@ async def test_where_no_page_draws_the_card_it_is_asked_by_input_and_from_then_o
     asked: list[str] = []
     async with kernel(jp_serverapp) as at:
         await at.run(
-            "%load_ext jupyter_eca\nimport jupyter_eca.apps.kernel.answer.questions as asking\nasking.PATIENCE = 0.2"
+            "%load_ext jupyter_eca\nimport jupyter_eca.apps.kernel.answer.questions as asking\n"
+            "asking.FIRST_CARD_SECONDS = 0.2"
         )
 
         def reads(message: dict[str, Any]) -> None:
@@ -204,6 +205,6 @@ async def test_where_no_page_draws_the_card_it_is_asked_by_input_and_from_then_o
         assert "+x = 2" in asked[0]
         assert (jp_root_dir / "made.py").read_text() == "x = 2\n"
         assert (left_over(ran), at.widgets.models) == ([], {})
-        ran = await at.page("asking.PATIENCE = 3600\n%eca ask", stdin_hook=reads)
+        ran = await at.page("asking.FIRST_CARD_SECONDS = 3600\n%eca ask", stdin_hook=reads)
         assert "The user answered: Ape" in ran.markdown
         assert (left_over(ran), at.widgets.models) == ([], {})
