@@ -11,6 +11,7 @@ import shutil
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from playwright.sync_api import expect, sync_playwright
 from tests.e2e.browser.assistant import SECONDS
 from tests.e2e.browser.lab import LabSettings, find_port, running_lab
 from tests.e2e.browser.listener import Listener, running_listener
+from tests.support.copied_kernels import original_kernel
+from tests.support.copies import running_original
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
     from tests.e2e.browser.lab import Lab
+    from tests.support.copies import Original
 
 # Unless a test says otherwise.
 expect.set_options(timeout=SECONDS * 1000)
@@ -45,15 +49,62 @@ CHROMIUM_OPTIONS = [
     "--disable-sync",
 ]
 
+# What a server imports when it starts, when its first page comes, and when its first chat begins. The modules of the
+# programs themselves are not among them: they look for the user's folders when they are imported.
+IMPORTS = [
+    "anyio._backends._asyncio",
+    "IPython",
+    "jupyter_lsp",
+    "jupyter_server.serverapp",
+    "jupyter_server_terminals",
+    "jupyterlab.commands",
+    "jupyterlab.debuglog",
+    "jupyterlab.extensions",
+    "jupyterlab.handlers.build_handler",
+    "jupyterlab.handlers.error_handler",
+    "jupyterlab.handlers.extension_manager_handler",
+    "jupyterlab.handlers.plugin_manager_handler",
+    "nbconvert.exporters",
+    "notebook_shim.shim",
+    "psutil",
+    "jupyter_eca.apps.server.extension",
+    "jupyter_eca.engine.approval.code_targets",
+    "jupyter_eca.fronts.eca.session",
+    "jupyter_eca.host.commands.trust",
+    "jupyter_eca.host.host",
+    "jupyter_eca.plugins.contexts.notebook",
+    "jupyter_eca.plugins.providers.hub",
+    "jupyter_eca.plugins.providers.vertex",
+    "jupyter_eca.plugins.tools.diagnostics",
+    "jupyter_eca.workspace.kernels.jupyter_server",
+    "tests.support.copied_kernels",
+]
+
+# Parts of JupyterLab that no test has to do with, and that take a fifth of what a page takes: an animation while it is
+# loaded, viewers, the debugger, consoles.
+WITHOUT = (
+    *(f"@jupyterlab/{name}-extension" for name in (
+        "audio", "celltags", "console", "csvviewer", "debugger", "extensionmanager", "help", "htmlviewer", "hub",
+        "imageviewer", "logconsole", "lsp", "metadataform", "pluginmanager", "terminal", "video",
+    )),
+    "@jupyter-notebook/lab-extension",
+    "@jupyterlab/apputils-extension:splash",
+)  # fmt: skip
+# It runs npm to find language servers.
+WITHOUT_SERVERS = ("--LanguageServerManager.autodetect=False",)
+
 
 class Labs:
     """Starts what is asked for. What one module alone has is ended with it: nobody waits for that but the last.
 
     A server gets the port of one that has ended, so that the browser's cache knows its scripts: it keeps them by their
-    addresses. So a port is used by one environment only, because some of the addresses do not name a version."""
+    addresses. So a port is used by one environment only, because some of the addresses do not name a version.
 
-    def __init__(self, new_folder: Callable[[], Path], ending: Executor) -> None:
+    With an original, servers are copies of it, and are without what no test has to do with."""
+
+    def __init__(self, new_folder: Callable[[], Path], ending: Executor, original: Original | None) -> None:
         self._new_folder = new_folder
+        self._original = original
         self._ending = ending
         self._shared = ExitStack()
         self._ended: list[Future[None]] = []
@@ -78,7 +129,9 @@ class Labs:
     def _start(self, settings: LabSettings) -> Generator[Lab]:
         free = self._free_ports[settings.python]
         port = free.pop() if free else find_port()
-        with running_lab(settings, self._new_folder(), port) as lab:
+        if self._original is not None:
+            settings = replace(settings, without=WITHOUT, options=(*WITHOUT_SERVERS, *settings.options))
+        with running_lab(settings, self._new_folder(), port, self._original) as lab:
             yield lab
         free.append(port)
 
@@ -89,9 +142,16 @@ class Labs:
 
 
 @pytest.fixture(scope="session")
-def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Labs]:
-    with ThreadPoolExecutor() as ending, closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending)) as labs:
-        yield labs
+def labs(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Labs]:
+    """As quick as can be where the tests of the night are left out, and else as a user has them."""
+    is_quick = "not nightly" in str(pytestconfig.getoption("markexpr")) and "STORIES" not in os.environ
+    with ExitStack() as running:
+        original = None
+        if is_quick:
+            running.enter_context(original_kernel())
+            original = running.enter_context(running_original(*IMPORTS))
+        ending = running.enter_context(ThreadPoolExecutor())
+        yield running.enter_context(closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending, original)))
 
 
 @pytest.fixture(scope="module")
@@ -179,12 +239,24 @@ def browser() -> Browser:
     return browser
 
 
+_HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[_HAS_FAILED] = True
+    return report
+
+
 @pytest.fixture
 def page(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A fresh page; how it looked at the end is in `$CI_ARTIFACTS` or the test's folder."""
+    """A fresh page. How it looked at the end is in `$CI_ARTIFACTS`, or in the test's folder if it failed."""
     page = _chromium.context().new_page()
     yield page
-    name = re.sub(r"\W+", "-", str(request.node.name))
-    file = Path(os.environ.get("CI_ARTIFACTS") or tmp_path) / f"{name}.png"
-    page.screenshot(path=file, animations="disabled")
+    folder = os.environ.get("CI_ARTIFACTS")
+    if folder or request.node.stash.get(_HAS_FAILED, False):
+        name = re.sub(r"\W+", "-", str(request.node.name))
+        page.screenshot(path=Path(folder or tmp_path) / f"{name}.png", animations="disabled")
     _chromium.clear()

@@ -14,12 +14,18 @@ from dataclasses import dataclass, field
 from random import sample
 from socket import AF_INET, SOCK_STREAM, socket
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
+
+from tests.support.copies import can_be_copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from pathlib import Path
+
+    from tests.support.copies import Copy, Original
+
+    _Process: TypeAlias = subprocess.Popen[bytes] | Copy
 
 # Lab alone needs 3 to 10 s; the machine that runs the tests may be doing other things.
 START_SECONDS = 90
@@ -29,7 +35,8 @@ STOP_SECONDS = 15
 @dataclass(frozen=True)
 class LabSettings:
     """What a test module may choose: variables of the server and its kernels, the user's ECA configuration, options of
-    the command line, Jupyter Notebook (`notebook`) in place of Lab, the Python whose environment has it, the theme."""
+    the command line, Jupyter Notebook (`notebook`) in place of Lab, the Python whose environment has it, the theme, and
+    extensions and plugins of Lab to be without."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     eca: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -37,6 +44,7 @@ class LabSettings:
     app: str = "jupyterlab"
     python: str = sys.executable
     theme: str = "JupyterLab Light"
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,9 +101,9 @@ def find_port() -> int:
 
 
 @contextmanager
-def running_lab(settings: LabSettings, folder: Path, port: int = 0) -> Generator[Lab]:
-    """Of the environment of this Python, with nothing of the user's, at this port or at a free one. Raises:
-    RuntimeError when it does not start."""
+def running_lab(settings: LabSettings, folder: Path, port: int = 0, original: Original | None = None) -> Generator[Lab]:
+    """Of the environment of this Python, with nothing of the user's, at this port or at a free one; a copy of the
+    original, where there is one and it can be. Raises: RuntimeError when it does not start."""
     token = secrets.token_hex(16)
     root, log = folder / "root", folder / "lab.log"
     root.mkdir()
@@ -104,18 +112,26 @@ def running_lab(settings: LabSettings, folder: Path, port: int = 0) -> Generator
     chosen = folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     _write(chosen / "notification.jupyterlab-settings", {"fetchNews": "false", "checkForUpdates": False})
     _write(chosen / "themes.jupyterlab-settings", {"theme": settings.theme})
-    processes: list[subprocess.Popen[bytes]] = []
+    page_config = {"disabledExtensions": dict.fromkeys(settings.without, True)}
+    _write(folder / "config" / "labconfig" / "page_config.json", page_config)
+    processes: list[_Process] = []
 
     def start(port: int) -> str:
+        arguments = [*_options(root, token, port), *settings.options]
+        environment = {**_environment(folder), **settings.env}
         with log.open("ab") as output:
-            process = subprocess.Popen(  # with our own options
-                [settings.python, "-m", settings.app, *_options(root, token, port), *settings.options],
-                env={**_environment(folder), **settings.env},
-                cwd=root,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+            if original is not None and can_be_copied(settings.python, environment):
+                fds = (output.fileno(), output.fileno())
+                process = original.start(settings.app, arguments, environment, root, fds)
+            else:
+                process = subprocess.Popen(  # with our own options
+                    [settings.python, "-m", settings.app, *arguments],
+                    env=environment,
+                    cwd=root,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
         processes.append(process)
         return _wait_for(process, folder / "runtime", token, log)
 
@@ -170,7 +186,7 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _wait_for(process: subprocess.Popen[bytes], runtime: Path, token: str, log: Path) -> str:
+def _wait_for(process: _Process, runtime: Path, token: str, log: Path) -> str:
     deadline = monotonic() + START_SECONDS
     while monotonic() < deadline:
         if (url := _url(runtime)) and _answers(f"{url}api/status?token={token}"):
@@ -197,7 +213,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: _Process) -> None:
     """Asked first: a server that is asked takes its kernels along."""
     process.terminate()
     try:
