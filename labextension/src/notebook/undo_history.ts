@@ -89,7 +89,8 @@ function linkSteps(
       forgetStep(history, cellSteps[index]);
     });
   });
-  // The notebook redoes the step: only the notebook can undo it from now on.
+  // The notebook redoes the step: only the notebook can undo it from now on. The cells forget their older shared steps
+  // too, because those must not be undone before this one.
   notebookHistory.on('stack-item-popped', ({ type }: { readonly type: 'undo' | 'redo' }) => {
     for (const history of type === 'redo' ? cellHistories : []) {
       history.undoStack = history.undoStack.filter(candidate => !sharedSteps.has(candidate));
