@@ -15,6 +15,23 @@ VALUES: Final[tuple[Any, ...]] = (
     *("", "x", "\0", "\ud83d", "\u202e", "a\nb", "\r", "../..", "/etc/passwd", "%2e%2e/", "${env:HOME}", "{{x}}"),
     *([], {}, [[]], [None], {"": None}, {"a": {"b": []}}, ["x", 1, None]),
 )
+
+
+def nest(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+# Lists in lists. Code that calls itself for each level can handle about as many as the second has.
+NESTED: Final = (nest(150), nest(450), nest(900))
+# What can be nested in other formats.
+BRACKETS: Final = (
+    *((b"[", b"]"), (b"{", b"}"), (b"(", b")"), (b'{"a":', b"}"), (b"{a,", b"}"), (b"$(", b")"), (b"${x:-", b"}")),
+    *((b"> ", b""), (b"- ", b""), (b"[x](", b")"), (b"*", b"*"), (b"<b>", b"</b>"), (b"`", b"`"), (b"f(", b")")),
+)
+DEPTHS: Final = (150, 900)
 # Pieces of text that begin or end something in one of the formats.
 PIECES: Final = (
     *(b"\0", b"\r", b"\n", b"\r\n", b"\b", b"\t", b"\x1b[31m", b"\x1b]0;", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf"),
@@ -42,7 +59,7 @@ class Mutation:
     def _damage_once(self, data: bytes, samples: Sequence[bytes]) -> bytes:
         choose, at = self._random.choice, self._random.randint(0, len(data))
         end = self._random.randint(at, min(len(data), at + choose((1, 8, 200))))
-        match self._random.randrange(6):
+        match self._random.randrange(7):
             case 0:
                 return data[:at] + data[end:]
             case 1:
@@ -54,6 +71,9 @@ class Mutation:
                 return data[:end] + data[at:]
             case 4:
                 return data[:at] + self._random.randbytes(end - at) + data[end:]
+            case 5 if self._random.random() < 0.1:
+                (opening, closing), depth = choose(BRACKETS), choose(DEPTHS)
+                return data[:at] + opening * depth + data[at:end] + closing * depth + data[end:]
             case _:
                 return self._replace_value(data)
 
@@ -61,16 +81,19 @@ class Mutation:
         """Replace a value in JSON, or a key of it. Other texts stay."""
         try:
             value: Any = json.loads(data)
+            places = list(_list_places(value))
         except (ValueError, RecursionError):
             return data
-        places = list(_list_places(value))
+        choose = self._random.choice
         if not places:
-            return json.dumps(self._random.choice(VALUES)).encode()
-        holder, key = self._random.choice(places)
+            return json.dumps(choose(VALUES)).encode()
+        holder, key = choose(places)
         if isinstance(key, str) and self._random.random() < 0.2:
-            holder[self._random.choice(("", "x", "type", "id"))] = holder.pop(key)
+            holder[choose(("", "x", "type", "id"))] = holder.pop(key)
+        elif self._random.random() < 0.9:
+            holder[key] = choose((*VALUES, holder, choose(NESTED)))
         else:
-            holder[key] = self._random.choice((*VALUES, holder)) if self._random.random() < 0.9 else [holder[key]] * 300
+            holder[key] = [holder[key]] * 300
         try:
             return json.dumps(value).encode()
         except (ValueError, RecursionError):  # a value that holds itself

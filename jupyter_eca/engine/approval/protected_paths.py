@@ -60,8 +60,11 @@ _BRACKETS: Final = re.compile(r"\[[!^]?\]?(?:\[:\w*:\]|[^\]/]){0,100}\]")
 _QUOTES: Final = re.compile(r"""['"\\]""")
 # A longer pattern counts as one that matches: comparing it would take long, and nobody writes such a pattern.
 _MAX_PATTERN_CHARS: Final = 1000
-# If braces stand for more words than this, they count as a pattern that matches any protected name.
+# If a word has more braces than this, or if they stand for more words, they count as a pattern that matches any
+# protected name.
 _MAX_WORDS: Final = 100
+# This pattern matches each protected name with a dot at its beginning.
+_ANY_HIDDEN: Final = ".*"
 
 
 def is_protected(path: str) -> bool:
@@ -126,6 +129,8 @@ def _simplify_brackets(pattern: str) -> str:
 def expand_braces(word: str) -> list[str]:
     """Return the words that the shell makes from the braces in a word: `a{b,c}` -> `["ab", "ac"]`. `{a..f}` counts as
     `*`."""
+    if word.count("{") > _MAX_WORDS:
+        return [_ANY_HIDDEN]  # each pair takes a search of the whole word
     words = [word]
     # Replace one pair of braces in one of the words at a time, until there is none left.
     while (found := next(((text, match) for text in words if (match := _BRACES.search(text))), None)) is not None:
@@ -134,7 +139,7 @@ def expand_braces(word: str) -> list[str]:
         words.remove(text)
         words += [text[: match.start()] + choice + text[match.end() :] for choice in choices]
         if len(words) > _MAX_WORDS:
-            return [".*"]  # a pattern that matches each protected name with a dot at its beginning
+            return [_ANY_HIDDEN]
     return words
 
 

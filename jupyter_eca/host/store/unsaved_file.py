@@ -105,7 +105,7 @@ def take_unsaved(folder: Path, workspace: str) -> list[UnsavedFile]:
                 found.append(UnsavedFile(path, rows, descriptor))
         except FileNotFoundError:
             continue  # another process has stored it
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             _log.exception("%s cannot be read", path)
     return found
 
@@ -138,7 +138,7 @@ def _lock(path: Path) -> int | None:
 
 
 def _read(path: Path) -> UnsavedRows:
-    """Return the rows of a file. Raises: OSError, ValueError, TypeError, KeyError."""
+    """Return the rows of a file. Raises: OSError, ValueError, TypeError, KeyError, RecursionError."""
     data = json.loads(path.read_text(encoding="utf-8"))
     events = [Event.model_validate(event) for event in data["events"]]
     return UnsavedRows(data["workspace"], events, [Spending(**spent) for spent in data["spent"]], *data["transaction"])
