@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from jupyter_eca.engine import inputs
-from jupyter_eca.engine.effects import CallModel
+from jupyter_eca.engine.effects import CallModel, MakeTitle
 from jupyter_eca.engine.inputs import RefusalReason
+from jupyter_eca.engine.model.chat_title import build_title_request
 from jupyter_eca.engine.model.delta import Paused
 from jupyter_eca.engine.model.request import ImagePart, ToolResultPart
+from jupyter_eca.engine.model.retry import Failure
 from jupyter_eca.engine.model.texts import (
     AGENT_SAID_NOTHING,
     EXHAUSTED,
@@ -19,12 +24,20 @@ from jupyter_eca.engine.model.texts import (
     PAUSED_TOO_OFTEN,
     REFUSED_RESULT,
 )
-from jupyter_eca.engine.state import MAX_PAUSES
+from jupyter_eca.engine.state import MAX_PAUSES, TitleState
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.protocol.content import HookActionStartedContent, Role, TextContent, UsageContent
+from jupyter_eca.errors import FailureKind
+from jupyter_eca.protocol.content import (
+    HookActionStartedContent,
+    MetadataContent,
+    ProgressContent,
+    Role,
+    TextContent,
+    UsageContent,
+)
 from jupyter_eca.protocol.context import FileContext
 from jupyter_eca.protocol.event import Person
-from tests.engine.talk import Talk, call, user
+from tests.engine.talk import LOOK, Talk, call, user
 
 ADA, BOB = (Person(username=name, name=name.title()) for name in ("ada", "bob"))
 HOOK = HookActionStartedContent(id="h", name="guard")
@@ -136,3 +149,77 @@ def test_a_turn_counts_its_steps_from_the_beginning() -> None:
     talk = Talk().asks("Go").calls(call("look", "1")).ran("1").says("Done.").done()
     assert talk.state.steps == 2
     assert talk.asks("More").state.steps == 1
+
+
+TITLED = inputs.Setup("maker/model", title_model="maker/small", title_prompt="Short.")
+
+
+def ask_titled(talk: Talk, **more: Any) -> Talk:
+    talk.turns += 1
+    prompted = inputs.Prompted(talk.now, f"t{talk.turns}", "Hi", f"c{talk.turns}", replace(TITLED, **more))
+    return talk.feed(prompted).gathers()
+
+
+def titles(talk: Talk) -> list[MakeTitle]:
+    return [effect for effect in talk.effects if isinstance(effect, MakeTitle)]
+
+
+def test_a_model_is_asked_for_a_title_once_after_the_first_answer() -> None:
+    talk = ask_titled(Talk()).says("Hello").done()
+    assert titles(talk) == [MakeTitle(build_title_request("maker/small", "Short.", talk.state.history))]
+    assert titles(ask_titled(talk).says("Hello").done()) == []
+
+
+def test_no_title_is_made_of_a_failure_a_command_or_in_place_of_one_that_was_given() -> None:
+    assert titles(ask_titled(Talk()).fails()) == []
+    assert titles(ask_titled(Talk(), title_model="").says("Hello").done()) == []
+    named = ask_titled(Talk()).feed(inputs.FactAdded(9, MetadataContent(title="Mine"))).says("Hello").done()
+    assert (titles(named), named.state.title) == ([], TitleState.SETTLED)
+    talk = ask_titled(Talk()).fails()
+    assert titles(talk.feed(inputs.Prompted(talk.now, "t9", "/help", "c9", TITLED, local=True)).answers()) == []
+
+
+def test_an_answer_that_is_a_plan_is_marked_and_so_is_none_after_it() -> None:
+    talk = ask_titled(Talk(), ends_in_plan=True).says("First load, then plot.").done()
+    ask_titled(talk).says("Done.").done()
+    ended = [content.plan for content in talk.shown(ProgressContent) if content.state == "finished"]
+    assert ended == [True, None]
+
+
+def test_a_plan_that_was_not_finished_is_none() -> None:
+    talk = ask_titled(Talk(), ends_in_plan=True).says("First").stops()
+    assert [content.plan for content in talk.shown(ProgressContent) if content.state == "finished"] == [None]
+
+
+def test_nothing_of_a_turn_is_left_when_it_has_ended() -> None:
+    talk = Talk().asks("Hi").says(call("look")).steers("Rather so").stops()
+    assert (talk.state.steers, talk.state.local) == ((), False)
+    talk.is_called(LOOK)
+    assert talk.state.indexes == ()
+    talk = Talk().asks("Hi").says("Hello").done().begins("/compact", local=True).compacts().stops()
+    assert (talk.state.summary_under_way, talk.state.local) == (None, False)
+
+
+def test_a_request_that_was_answered_is_no_longer_repeated() -> None:
+    busy = Failure(FailureKind.OVERLOADED, retry_after=1)
+    talk = Talk().asks("Go").fails(failure=busy).waits().calls(call("look")).ran("1")
+    assert talk.state.retry is None
+
+
+def test_a_note_goes_with_the_rest_of_an_interrupted_reply() -> None:
+    talk = Talk().asks("Go").says("I look. ", Paused())
+    talk.feed(inputs.NoteAdded(talk.now, "A job has ended.", "The job 7 has ended.")).done()
+    assert "The job 7 has ended." in talk.asked()[-1].text
+
+
+def test_a_turn_that_begins_by_itself_is_not_shown_as_words_of_the_user() -> None:
+    prompted = inputs.Prompted(1, "t1", "A job has ended.", "c1", TITLED, model_text="The job 7 has ended.")
+    talk = Talk().feed(prompted)
+    assert [event.role for event in talk.events] == [Role.SYSTEM]
+    assert talk.gathers().asked() == (user("The job 7 has ended."),)
+
+
+def test_notes_that_were_answered_are_not_sent_again_when_a_later_request_is_refused() -> None:
+    talk = Talk().feed(inputs.NoteAdded(1, "A job has ended.", "The job 7 has ended.")).asks("Hi")
+    refuse(talk.calls(call("look")).ran("1"), RefusalReason.CONTENT)
+    assert talk.state.notes == ()
