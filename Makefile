@@ -5,6 +5,7 @@
 # make sbom   the bill of materials of the wheel in dist/; fails for a licence that is not permissive
 # make audit  fails for a package with a known security hole; asks the indexes of Python and npm
 # make bench  what it costs, beside what it is compared to
+# make mutations   changes the engine in small ways, each of which some test must notice; takes minutes
 # make screenshots   the pictures and the table of the documentation, made anew
 # make bench-context   what a model is sent for each of some tasks, beside the committed table and what must be reached;
 #                      RENEW=1 writes the table anew
@@ -32,7 +33,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context screenshots conformance needs needs-lab check typescript alone python server conformance-client notebooks browser parts environment clean
+.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context mutations screenshots conformance needs needs-lab check typescript alone python server conformance-client notebooks browser parts environment clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -152,6 +153,11 @@ bench-peers: $(VENV)/.tested
 # make bench-context TASKS="fix plot" runs only these.
 bench-context: $(VENV)/.tested
 	$(CLEAN) $(BIN)/python -m tests.bench.context $(TASKS) $(if $(RENEW),--renew)
+
+# make mutations MODULES="turn approval.*" changes only these modules of jupyter_eca/engine.
+mutations: $(VENV)/.tested
+	$(UV) --group mutations
+	$(CLEAN) $(BIN)/python -m tests.mutations $(if $(JOBS),--jobs $(JOBS)) $(MODULES)
 
 # The pictures and the table of the documentation, from the stories in a real JupyterLab.
 screenshots: $(VENV)/.tested

@@ -1,0 +1,1 @@
+"""Small changes of the engine, which some test must notice. See `__main__`."""
