@@ -42,7 +42,8 @@ def in_sandbox(state: SandboxState) -> ShellCommandDetails:
 
 def prompt(policy: Policy = POLICY, **setup: Any) -> Talk:
     talk = Talk()
-    settings = inputs.Setup("maker/model", policy=policy, **{"tools": TOOLS, **setup})
+    setup.setdefault("tools", TOOLS)
+    settings = inputs.Setup("maker/model", policy=policy, **setup)
     return talk.feed(inputs.Prompted(talk.now, "t1", "Hi", "c1", settings)).gathers()
 
 
