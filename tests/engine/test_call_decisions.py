@@ -14,6 +14,7 @@ from jupyter_eca.engine.effects import AskUser, RunTool
 from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import (
+    Cause,
     FileChangeDetails,
     RejectReason,
     SandboxState,
@@ -189,6 +190,13 @@ def test_a_call_that_needs_approval_each_time_is_never_approved_for_the_session(
     talk = finish(prompt(), call("act", "1"), targets={"1": PROTECTED}).approves("1", remember=True).ran("1")
     assert talk.state.approved_scopes == frozenset()
     assert outcome(finish(talk, call("act", "2")), "2") == (ASKED, "default")
+
+
+def test_a_waiting_call_that_a_new_rule_denies_is_rejected_and_names_the_rule() -> None:
+    talk = finish(prompt(), call("far"))
+    talk.feed(inputs.PolicyChanged(talk.now, Policy(deny={"away": Rule()})))
+    (rejected,) = talk.shown(ToolCallRejectedContent)
+    assert (rejected.reason, rejected.cause) == (RejectReason.CONFIG, Cause(kind="rule", rule="away"))
 
 
 def test_while_a_call_is_written_its_card_says_whether_it_will_probably_ask() -> None:

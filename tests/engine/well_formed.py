@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.request import TextPart, ToolResultPart, ToolUsePart
@@ -53,13 +54,19 @@ _OF_MODEL = {
 _READ_AS_USER = ContextAside | NotesSentAside | RewordedAside | DocumentAside
 
 
+@cache
+def _list_kinds(owner: type[Any]) -> list[tuple[str, type]]:
+    """Return the fields of a dataclass whose types are simple, with these types."""
+    names = {field.name: str(field.type) for field in fields(owner)}
+    tuples = {name: tuple for name, kind in names.items() if kind.startswith("tuple[")}
+    return [*tuples.items(), *((name, _KINDS[kind]) for name, kind in names.items() if kind in _KINDS)]
+
+
 def assert_typed(value: Any) -> None:
     """Each field of a dataclass has a value of its type, as far as the name of the type says it simply."""
-    for field in fields(value):
-        name = str(field.type)
-        kind = _KINDS.get(name, tuple if name.startswith("tuple[") else object)
-        found = getattr(value, field.name)
-        assert isinstance(found, kind), f"{field.name} is {found!r}"
+    for name, kind in _list_kinds(value.__class__):
+        found = getattr(value, name)
+        assert isinstance(found, kind), f"{name} is {found!r}"
 
 
 def assert_step(before: ChatState, input: Input, after: ChatState, events: Sequence[Event]) -> None:
