@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.apps.kernel.answer.turn import wait_with_heartbeat
-from jupyter_eca.engine.changes import undo
+from jupyter_eca.engine.changes import command_texts
 from jupyter_eca.engine.model.budget import describe_outside_cost, format_dollars
 from jupyter_eca.errors import CellError, LocalError, RemoteError
 from jupyter_eca.protocol.base import Empty
@@ -179,19 +179,19 @@ async def _show_report(session: CellSession, _argument: str) -> str:
 
 async def _show_diff(session: CellSession, argument: str) -> CommandText:
     """Show changes that the assistant has made to files and cells."""
-    selection = undo.parse_selection(argument)
+    selection = command_texts.parse_selection(argument)
     if selection is None:
         return "Write `%eca diff`, or `%eca diff all` for the whole chat."
     try:
         changes = selection.select(await _list_changes(session, selection))
     except RemoteError as error:
         return _explain_refusal(error)
-    return undo.format_changes(changes), undo.format_changes_as_text(changes)
+    return command_texts.format_changes(changes), command_texts.format_changes_as_text(changes)
 
 
 async def _undo_changes(session: CellSession, argument: str) -> CommandText:
     """Undo changes of the assistant."""
-    selection = undo.parse_selection(argument)
+    selection = command_texts.parse_selection(argument)
     if selection is None:
         return "Write `%eca undo`, `%eca undo 2 5` with the numbers that `%eca diff` shows, or `%eca undo all`."
     client = await session.get_client()
@@ -204,10 +204,10 @@ async def _undo_changes(session: CellSession, argument: str) -> CommandText:
         )
     except RemoteError as error:
         return _explain_refusal(error)
-    return undo.describe_revert(result, selection.list_missing(changes))
+    return command_texts.describe_revert(result, selection.list_missing(changes))
 
 
-async def _list_changes(session: CellSession, selection: undo.ChangeSelection) -> tuple[Change, ...]:
+async def _list_changes(session: CellSession, selection: command_texts.ChangeSelection) -> tuple[Change, ...]:
     """Return the changes of the last turn or of the whole chat, as the selection needs them."""
     client = await session.get_client()
     params = ChatChangesParams(chat_id=session.engine.chat, extent=selection.extent)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jupyter_eca.engine.inputs import Setup
     from jupyter_eca.engine.state import ChatState
     from jupyter_eca.host.chat.dialogue import Dialogue
-    from jupyter_eca.host.chat.recorded_turn import RecordedTurn, ReplayedTurn
+    from jupyter_eca.host.chat.turn_locking import Replay, TurnLocking
     from jupyter_eca.host.store import ChatRow, UnseenChange
     from jupyter_eca.host.tools.progress import Reporter
     from jupyter_eca.instructions.pinned_prompt import PinnedPrompt
@@ -208,7 +208,7 @@ class TurnUnderWay:
     """The choice of the chat before the prompt."""
     called_tool: Tool | None = None
     """The tool that a program of the user calls, if the turn is such a call (`host.turn.direct_calls`)."""
-    recorded_turn: RecordedTurn | None = None
+    locking: TurnLocking | None = None
     """How the turn is recorded into a lock file, or replayed from one. None for a turn that is not locked."""
     reporters: dict[str, Reporter] = field(default_factory=dict[str, "Reporter"])
     """The progress of the tool calls that run, by their ids."""
@@ -298,14 +298,14 @@ class LiveChat:
         return self.under_way.notebook if self.under_way else ""
 
     @property
-    def recorded_turn(self) -> RecordedTurn | None:
+    def locking(self) -> TurnLocking | None:
         """How the turn under way is recorded or replayed; None for a turn that is not locked."""
-        return self.under_way.recorded_turn if self.under_way else None
+        return self.under_way.locking if self.under_way else None
 
     @property
-    def replay(self) -> ReplayedTurn | None:
+    def replay(self) -> Replay | None:
         """The replay that is under way; None if there is none."""
-        return self.recorded_turn.replay if self.recorded_turn else None
+        return self.locking.replay if self.locking else None
 
     @property
     def has_answer(self) -> bool:

@@ -71,8 +71,8 @@ class Chats:
             if not late:
                 raise
             return
-        if chat.recorded_turn is not None:
-            chat.recorded_turn.events += (event for event in events if event.turn)
+        if chat.locking is not None:
+            chat.locking.events += (event for event in events if event.turn)
         self._store.append(events)
         for observe in self.on_subagent_events if chat.parent else ():
             observe(chat, events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from jupyter_eca.engine.changes import undo as undoing
+from jupyter_eca.engine.changes import command_texts
 from jupyter_eca.host.chat.ports import CommandAnswer
 from jupyter_eca.host.commands.base import NativeCommand
 from jupyter_eca.protocol.changes import ChatRevertResult
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 async def diff(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Show the changes of the last turn, or of the whole chat."""
-    selection = undoing.parse_selection(call.text)
+    selection = command_texts.parse_selection(call.text)
     if selection is None:
         return CommandAnswer("Write `/diff`, or `/diff all` for the whole chat.")
     changes = await place.host.changes.list(place.chat, extent=selection.extent)
-    return CommandAnswer(undoing.format_changes(selection.select(changes)))
+    return CommandAnswer(command_texts.format_changes(selection.select(changes)))
 
 
 async def undo(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     """Revert changes. Raises: BusyError."""
-    selection = undoing.parse_selection(call.text)
+    selection = command_texts.parse_selection(call.text)
     if selection is None:
         return CommandAnswer("Write `/undo`, `/undo 2 5` with the numbers that `/diff` shows, or `/undo all`.")
     changes = await place.host.changes.list(place.chat, extent=selection.extent)
@@ -34,7 +34,7 @@ async def undo(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     missing = selection.list_missing(changes)
     if reverted and not missing:
         return CommandAnswer("")  # the chat has a note with the same lines already
-    return CommandAnswer(undoing.describe_revert(ChatRevertResult(reverted=reverted, left=left), missing))
+    return CommandAnswer(command_texts.describe_revert(ChatRevertResult(reverted=reverted, left=left), missing))
 
 
 COMMANDS: Final = {

@@ -64,7 +64,7 @@ from jupyter_eca.errors import (
 )
 from jupyter_eca.host.chat.live_chat import now
 from jupyter_eca.host.chat.ports import CommandAnswer, Compaction
-from jupyter_eca.host.chat.recorded_turn import CODE_DIFFERS, CODE_NOT_RUN, ReplayedTurn
+from jupyter_eca.host.chat.turn_locking import CODE_DIFFERS, CODE_NOT_RUN, Replay
 from jupyter_eca.host.checkpoints.checkpoints import CallCheckpointer, can_keep
 from jupyter_eca.host.costs import ledger
 from jupyter_eca.host.store import UnseenChange
@@ -275,11 +275,11 @@ class EffectRunner:
         if is_locked and chat.state.setup.outside:
             raise ToolError("The answers of an outside agent cannot be locked.", "Ask without --lock.")
         if lock is not None and is_locked:
-            turn.recorded_turn = await self._locked_answers.begin(
+            turn.locking = await self._locked_answers.begin(
                 chat, prompt, lock, model_message, materials.pointed_at, now()
             )
         replay_setup = await self._locked_answers.prepare_replay(chat, chat.replay) if chat.replay else None
-        not_replayed = turn.recorded_turn.reason_line if turn.recorded_turn else ""
+        not_replayed = turn.locking.reason_line if turn.locking else ""
         files_note = _describe_named_files(materials.named_files)
         hook_outcome = await self._hooks.run_before_request(chat, is_command=bool(model_message))
         if hook_outcome is not None:  # otherwise a hook has ended the turn
@@ -323,9 +323,7 @@ class EffectRunner:
                 message = f"{message} {self._services.config.policy.contact}".strip()
             if is_unknown_model(error) and not chat.has_answer:
                 message = f"{message} {await self._restore_model(chat, turn)}".strip()
-            message = (
-                turn.recorded_turn.explain_failure(message) if turn.recorded_turn and not chat.has_answer else message
-            )
+            message = turn.locking.explain_failure(message) if turn.locking and not chat.has_answer else message
             final = isinstance(error, OverBudget)  # then each other request of the turn would fail, too
             retryable_failure = None if final else build_failure(error, settings)
             refused = classify_refusal(error)
@@ -390,7 +388,7 @@ class EffectRunner:
         # The hooks after the answer run only at its end: no calls follow, and it was not interrupted by the vendor
         # (`resumes_reply`).
         next_prompt = "" if chat.state.calls or chat.state.resumes_reply else await self._hooks.run_after_request(chat)
-        if turn.recorded_turn is not None and (remark := await self._locked_answers.save(chat)):
+        if turn.locking is not None and (remark := await self._locked_answers.save(chat)):
             self._chats.feed(chat, inputs.Streamed(now(), number, Remark(remark)))
         reviews = await self._choose_review_times(chat, turn, details, targets)
         chat.unseen_change = await self._services.checkpoints.find_unseen() if chat.state.calls else None
@@ -424,7 +422,7 @@ class EffectRunner:
         except EcaError as error:
             _log.info("a follow-up of hooks in %s was not begun: %s", chat.state.id, error)
 
-    async def _replay(self, chat: LiveChat, number: int, replay: ReplayedTurn) -> None:
+    async def _replay(self, chat: LiveChat, number: int, replay: Replay) -> None:
         """Replay the next recorded reply instead of calling a model. `number` is that of the model request."""
         reply = chat.state.steps - 1  # its index among the replies of the turn
         replay.fail_if_call_missing(reply - 1)
@@ -635,7 +633,7 @@ class EffectRunner:
         if replay is not None and replay.failure:
             return ToolResult(CODE_NOT_RUN, error=True)
         if replay is not None and not (tool is not None and tool.runs_on_replay):
-            return replay.read_result(effect.call)
+            return replay.get_result(effect.call)
         try:
             if tool is None:
                 raise ToolError(f"{name} is gone: its server has left.")

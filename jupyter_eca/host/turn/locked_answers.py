@@ -54,7 +54,7 @@ Why a replay is no more dangerous than running the cells of the notebook:
 - Where nobody can be asked, as in nbclient, the user consents by running the notebook, to this code as to each cell.
 
 `workspace/notebooks/lockfile.py` owns the format and the place of the file, `engine/chat/recording.py` owns the
-recorded turn, and `host/chat/recorded_turn.py` its replay.
+recorded turn, and `host/chat/turn_locking.py` its replay.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ from jupyter_eca.engine.approval.policy import Decision, Policy, Verdict, decide
 from jupyter_eca.engine.chat.recording import RecordedReasoning, RecordedRejection, RecordedResult, record_replies
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.errors import ToolError
-from jupyter_eca.host.chat.recorded_turn import (
+from jupyter_eca.host.chat.turn_locking import (
     CHANGED_SINCE,
     NO_ANSWER_UNATTENDED,
     NOT_LOCKED_STEERED,
     NOT_LOCKED_UNSAFE,
     NOT_RECORDED,
     RELOCK_REQUESTED,
-    RecordedTurn,
-    ReplayedTurn,
+    Replay,
+    TurnLocking,
 )
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.protocol.content import Role, TextContent
@@ -144,7 +144,7 @@ class LockedAnswers:
         model_message: str,
         materials: Sequence[Material],
         at: int,
-    ) -> RecordedTurn:
+    ) -> TurnLocking:
         """Return the object with which the turn of a prompt with a lock is replayed or recorded.
 
         `lock` says which notebook and cell asked, and whether the cell said `--relock` (`lock.renew`). `model_message`
@@ -177,7 +177,7 @@ class LockedAnswers:
         )
         replaced_key = nearest.key if nearest and asks_same else ""
         if recorded is not None and not lock.renew:
-            locking = RecordedTurn(files, question, lock.cell, place, "", replaced_key)
+            locking = TurnLocking(files, question, lock.cell, place, "", replaced_key)
             locking.replay = _begin_replay(chat, recorded, at)
             chat.locked_chain[place] = recorded.chain_digest
             self._locks.used_keys.add(recorded.key)
@@ -195,7 +195,7 @@ class LockedAnswers:
         watched = self._services.subscribers.has_approver(chat.state.id)
         if not (watched or lock.renew or files.path in self._locks.new_files):
             raise ToolError(NO_ANSWER_UNATTENDED.format(file=files.display_path, why=reason))
-        return RecordedTurn(files, question, lock.cell, place, reason, replaced_key)
+        return TurnLocking(files, question, lock.cell, place, reason, replaced_key)
 
     def _digest_contexts(self, materials: Sequence[Material]) -> dict[str, str]:
         """Return a digest of each context by its name, "" for one that cannot be read. Paths of the workspace are left
@@ -209,7 +209,7 @@ class LockedAnswers:
             digests[material.label] = compute_digest(text + pictures) if material.readable else ""
         return digests
 
-    async def prepare_replay(self, chat: LiveChat, replay: ReplayedTurn) -> Setup:
+    async def prepare_replay(self, chat: LiveChat, replay: Replay) -> Setup:
         """Return the setup of a replay: the recorded model and tools, and a verdict for each recorded call."""
         is_answer_trusted = await asyncio.to_thread(self._locks.trusts, replay.turn.chain_digest)
         skip_question = is_answer_trusted or not self._services.subscribers.has_approver(chat.state.id)
@@ -255,7 +255,7 @@ class LockedAnswers:
 
         The turn waits for this, because nbclient ends the kernel with its last cell.
         """
-        locking = chat.recorded_turn
+        locking = chat.locking
         # Nothing is recorded before the end: calls follow, the vendor has interrupted the answer, or it is a summary.
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
@@ -321,7 +321,7 @@ def _find_previous_digest(chat: LiveChat, place: str) -> str:
     return chat.locked_chain[places_before[-1]] if places_before else ""
 
 
-def _begin_replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
+def _begin_replay(chat: LiveChat, turn: LockedTurn, at: int) -> Replay:
     """Begin a replay, and give its calls new ids: `again-TURN-0-2` is the third call of the first reply. Its clock
     starts in the past, so that it ends at the time `at`."""
     calls = {
@@ -329,7 +329,7 @@ def _begin_replay(chat: LiveChat, turn: LockedTurn, at: int) -> ReplayedTurn:
         for reply_index, reply in enumerate(turn.replies)
         for call_index, call in enumerate(reply.calls)
     }
-    return ReplayedTurn(turn, calls, at - sum(_list_durations(turn)))
+    return Replay(turn, calls, at - sum(_list_durations(turn)))
 
 
 def _list_durations(turn: LockedTurn) -> Iterator[int]:

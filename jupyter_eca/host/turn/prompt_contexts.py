@@ -18,7 +18,7 @@ from jupyter_eca.engine.text.named_paths import find_named_paths
 from jupyter_eca.errors import ToolError
 from jupyter_eca.host.tools.path_resolution import find_call_targets
 from jupyter_eca.host.turn import path_rules
-from jupyter_eca.plugins.contexts.mcp_resource import describe_changed
+from jupyter_eca.plugins.contexts.mcp_resource import list_changed_resources
 from jupyter_eca.plugins.contexts.reading.named_files import find_named_files
 from jupyter_eca.plugins.contexts.resolve import find_mentioned_contexts, read_asking_place, read_materials
 from jupyter_eca.protocol.context import CursorContext
@@ -94,7 +94,7 @@ class PromptContexts:
         place = None
         if tells_place and not any(isinstance(context, CursorContext) for context in contexts):
             place = await read_asking_place(surroundings, prompt.lock.cell if prompt.lock else "", contexts)
-        changes = describe_changed(changed, contexts)
+        changes = list_changed_resources(changed, contexts)
         found = await _read_new(chat, surroundings, contexts)
         named = await find_named_files(surroundings, message, contexts) if names_files else []
         return PromptMaterials((*found, *changes), place, tuple(await read_materials(surroundings, named)))

@@ -94,7 +94,7 @@ def _make_context(template: ResourceTemplate, uri: str) -> McpResourceContext:
     )
 
 
-def describe_changed(changed: Iterable[ChangedResource], sent: Iterable[ChatContext]) -> list[Material]:
+def list_changed_resources(changed: Iterable[ChangedResource], sent: Iterable[ChatContext]) -> list[Material]:
     """Return the resources that a chat has got earlier and that have changed since, without those in `sent`, which are
     sent with this prompt anyway."""
     known = {(context.server, context.uri) for context in sent if isinstance(context, McpResourceContext)}

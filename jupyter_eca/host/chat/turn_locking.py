@@ -39,7 +39,7 @@ _NOISE: Final = re.compile(r"0x[0-9a-fA-F]+|^.*(?:it/s|s/it)\].*$|\s+$", re.MULT
 
 
 @dataclass
-class ReplayedTurn:
+class Replay:
     """A recorded turn that goes through the engine again."""
 
     turn: LockedTurn
@@ -61,12 +61,12 @@ class ReplayedTurn:
         """Return the ids of the calls of a reply. `reply` is its index in the turn."""
         return [id for id in self.calls if id.startswith(f"{_get_prefix(id)}-{reply}-")]
 
-    def read_duration(self, id: str) -> int:
+    def get_duration(self, id: str) -> int:
         """Return how long a call took when it was recorded, in milliseconds. 0 for a rejected one."""
         call = self.calls[id]
         return call.took_ms if isinstance(call, RecordedResult) else 0
 
-    def read_result(self, id: str) -> ToolResult:
+    def get_result(self, id: str) -> ToolResult:
         """Return the recorded result of a call. It is empty for a rejected one."""
         call = self.calls[id]
         if not isinstance(call, RecordedResult):
@@ -82,8 +82,8 @@ class ReplayedTurn:
         when it was recorded: then the result is `new_result`.
         """
         self.ended_calls.add(id)
-        recorded = self.read_result(id)
-        at = started + self.read_duration(id)
+        recorded = self.get_result(id)
+        at = started + self.get_duration(id)
         self.clock = max(self.clock, at)
         if new_result.interrupted or (new_result.error and not recorded.error):
             last_line = next(reversed(new_result.text.strip().splitlines()), "nothing")
@@ -102,7 +102,7 @@ class ReplayedTurn:
 
 
 @dataclass
-class RecordedTurn:
+class TurnLocking:
     """A turn under way that is recorded or replayed."""
 
     files: LockFiles
@@ -117,7 +117,7 @@ class RecordedTurn:
     """Why the model is asked: the end of a sentence for the user. Empty in a replay."""
     replaced_key: str = ""
     """The key of the recorded turn that this one replaces in the lock file, "" for none."""
-    replay: ReplayedTurn | None = None
+    replay: Replay | None = None
     """The replay. None for a turn that is recorded."""
     events: list[Event] = field(default_factory=list["Event"])
     """The events of the turn since the model was first called."""
