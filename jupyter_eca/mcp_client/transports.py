@@ -51,7 +51,7 @@ _LIST_CHANGES: Final = {
     "notifications/resources/list_changed": "resources",
 }
 
-# The number of the last bytes of stderr that are kept. As many bytes of a line are logged.
+# The number of the last bytes of stderr that are kept. Of each line, at most this many bytes are logged.
 _MAX_TAIL: Final = 2_000
 # Stderr is read in pieces of at most 64 KiB. Of each piece, this many of its last lines are logged.
 _MAX_LINES: Final = 100
@@ -59,7 +59,8 @@ _MAX_LINES: Final = 100
 # Seconds that an HTTP server has to accept a connection or a request. Calls have their own timeouts for the answer.
 _CONNECT_SECONDS: Final = 30.0
 
-# The HTTP error statuses of the requests that are sent in this context. The list is set before a connection is used.
+# The HTTP error statuses of the requests that are sent in this context. `connection.py` and `session_run.py`
+# set a list before they use a connection.
 ERROR_STATUSES: ContextVar[list[int] | None] = ContextVar("ERROR_STATUSES", default=None)
 
 # The SDK logs a traceback for each line that is not JSON-RPC. Instead, the watch counts these lines, and the error of
@@ -86,7 +87,8 @@ class TransportWatch:
     protocol_version: str = ""
     """The version of MCP that is used; empty until it is agreed on."""
     left_out: dict[str, str] = field(default_factory=dict[str, str])
-    """The tools of the last list that cannot be used, each with the reason."""
+    """The listed tools that cannot be used, each with the reason. `connection.py` clears it before it fetches the
+    list."""
     on_stderr: Callable[[str], None] = lambda _: None
     """Called with each line of stderr, in another thread."""
     on_resource_updated: Callable[[str], None] = lambda _: None
@@ -190,7 +192,8 @@ async def open_stdio(
 
     Raises: OSError when the program cannot be started.
     """
-    # A server need not end when its stdin does. If this program is killed, the next start ends it.
+    # A server may go on when its stdin is closed. If the assistant is killed, the next start of the assistant finds the
+    # server by this record and ends it. The variable `MARK` identifies the processes of the record.
     record = await asyncio.to_thread(ProcessRecord.open, _name_program(settings))
     env = {**environment, **{name: value.get_secret_value() for name, value in settings.env.items()}, MARK: record.mark}
     command = os.path.expanduser(settings.command or "")  # noqa: PTH111, ASYNC240  # a `Path` would change `./server` to `server`; this does not read the disk

@@ -261,7 +261,7 @@ class CellKernel(Protocol):
 
     @property
     def language(self) -> str:
-        """The language in lower case; empty for the notebook's own kernel, which always has the right language."""
+        """The language in lower case; empty for the notebook's own kernel, which has the language of its notebook."""
         ...
 
     async def run(self, cell: str, code: str, on_message: Callable[[dict[str, Any]], None]) -> RunStatus:

@@ -27,7 +27,7 @@ UNKNOWN_ADDRESS: Final = "unknown:"
 # The sentence of each refusal, and the words that complete it where a feature is off.
 _REFUSAL: Final = "The policy of the administrator does not allow {what}."
 _FEATURES: Final = {
-    Feature.TRUST: "trust: each call is decided by the rules",
+    Feature.TRUST: "trust, which runs calls without approval: the rules decide each call",
     Feature.ALLOW_RULES: "rules of your own that allow calls",
     Feature.TYPED_KEYS: "keys that users type in, or signing in",
     Feature.HOOKS: "hooks",
@@ -35,7 +35,7 @@ _FEATURES: Final = {
     Feature.MCP_SERVERS: "MCP servers",
     Feature.OUTSIDE_AGENTS: "outside agents",
     Feature.AGENT_MODES: "choosing the mode of an outside agent",
-    Feature.PROJECT_SETTINGS: "settings of projects that need trust",
+    Feature.PROJECT_SETTINGS: "settings of a project that are used only after the user trusts its folder",
     Feature.WEB_PAGES: "web pages",
     Feature.COMPLETIONS: "completions at the cursor",
     Feature.SANDBOX: "the sandbox",
@@ -44,12 +44,12 @@ _FEATURES: Final = {
 
 # The part `..` of a path, which leads to the folder above.
 _UP: Final = r"""(?<![^/\\\s=:,'"])\.\.(?![^/\\\s'"])"""
-# Characters that begin another command in the line of a shell, or a redirection to or from a file. Also a part that
-# goes up.
+# Characters that begin another command in the line of a shell, or a redirection to or from a file. Also the part `..`.
 _IN_SHELL: Final = re.compile(rf"[;&|<>()$`\r\n]|{_UP}")
 _IN_PROGRAM: Final = re.compile(_UP)
-# By the field of `PatternLists`: the parts of a command for which a `*` in a pattern of `allow` does not stand.
-_FORBIDDEN: Final = {
+# The parts of a command that a `*` in a pattern of `allow` does not match: the pattern must contain them itself. The
+# keys are fields of `PatternLists`.
+_NOT_COVERED_BY_STAR: Final = {
     "hooks": _IN_SHELL,
     "custom_tools": _IN_SHELL,
     "mcp_servers": _IN_PROGRAM,
@@ -79,7 +79,7 @@ class AppliedPolicy(Model):
     documents: tuple[PolicyDocument, ...] = Field(default=(), exclude=True, repr=False)
     """The documents. What one of them refuses is refused."""
     names: tuple[str, ...] = ()
-    """The file or variable of each document."""
+    """The file or the environment variable that each document was read from."""
     locked: dict[str, str] = Field(default_factory=dict[str, str])
     """The keys of the configuration that the user cannot change, each with the reason. Dots join the names of a key."""
     limited: dict[str, str] = Field(default_factory=dict[str, str])
@@ -103,7 +103,8 @@ class AppliedPolicy(Model):
     def find_own_agent_refusal(self, name: str) -> str:
         """Return why the user cannot define an agent; "" if the user can."""
         for document in self.documents:
-            if document.allow.agents is not None:  # then settings of users for agents are not used
+            # A policy that lists the allowed agents ignores the users' settings for agents.
+            if document.allow.agents is not None:
                 return explain_refusal(document, "settings of your own for agents")
         keys = {"agent", f"agent.{name}"}
         locked = (text for key, text in self.locked.items() if key in keys or key.startswith(f"agent.{name}."))
@@ -121,9 +122,9 @@ class AppliedPolicy(Model):
         )
 
     def find_vendors_model_refusal(self, full_name: str, vendors_name: str) -> str:
-        """Return why a model cannot be used under the name that requests contain; "" if it can. `full_name` is our name
-        of the model (PROVIDER/MODEL), and `vendors_name` the name in requests. A vendor's name that the policy itself
-        has locked is not refused."""
+        """Return why a model cannot be used under the name that is sent to its provider; "" if it can. `full_name` is
+        our name of the model (PROVIDER/MODEL), and `vendors_name` the name that is sent. A vendor's name that the
+        policy itself has locked is not refused."""
         provider, _, model = full_name.partition("/")
         if vendors_name == model or f"providers.{provider}.models.{model}.modelName" in self.locked:
             return ""
@@ -225,7 +226,7 @@ class AppliedPolicy(Model):
         return ""
 
     def describe(self) -> Iterator[str]:
-        """Yield what the documents restrict, for `doctor`: one sentence for each locked key."""
+        """Yield one sentence for each locked or limited key, for the report of `%eca doctor`."""
         for key, reason in {**self.locked, **self.limited}.items():
             yield f"`{key}`: {reason}"
 
@@ -244,11 +245,11 @@ def _allows(pattern: str, name: str, kind: str) -> bool:
     allows everything."""
     if pattern == "*":
         return True
-    forbidden = _FORBIDDEN.get(kind)
-    if forbidden is not None:
+    not_covered = _NOT_COVERED_BY_STAR.get(kind)
+    if not_covered is not None:
         # The name may contain such a part as often as the pattern itself does.
-        written = Counter(forbidden.findall(pattern))
-        if any(count > written[part] for part, count in Counter(forbidden.findall(name)).items()):
+        written = Counter(not_covered.findall(pattern))
+        if any(count > written[part] for part, count in Counter(not_covered.findall(name)).items()):
             return False
     return fnmatchcase(name, pattern)
 

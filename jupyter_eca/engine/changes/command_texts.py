@@ -77,17 +77,18 @@ def describe_revert(result: ChatRevertResult, missing: Sequence[int] = ()) -> st
     """
     lines = [f"Taken back: {change.shown}" for change in result.reverted]
     lines += [f"Left as it is: {change.shown or 'a change'} ({change.why})" for change in result.left]
-    lines += [f"There is no change {number} among them." for number in missing]
+    lines += [f"Change {number} is not in the list of changes." for number in missing]
     return "\n".join(f"- {line}" for line in lines) or NOTHING
 
 
 def _format_head(change: Change, quote: str = "") -> str:
     """Return the line above a change. `quote` is put before and after the path."""
     counts = f"+{change.text.lines_added} -{change.text.lines_removed}" if change.text else "not shown"
-    refused = f"; cannot be taken back: {change.refused}" if change.refused else ""
+    obstacle = f"; cannot be taken back: {change.refused}" if change.refused else ""
+    # An outside agent changed the file although the user, a rule or a check had refused the announced call.
     although = "; made although it was refused" if change.made_although_refused else ""
     path = f"{quote}{change.path.replace('`', '')}{quote}" if quote else change.path
-    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){although}{refused}"
+    return f"{change.number}. {path}{_format_place(change)}, {change.kind} ({counts}){although}{obstacle}"
 
 
 def _format_place(change: Change) -> str:

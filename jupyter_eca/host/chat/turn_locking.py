@@ -28,11 +28,11 @@ NO_ANSWER_UNATTENDED: Final = (
 NOT_RECORDED: Final = "nothing like it was locked"
 RELOCK_REQUESTED: Final = "`--relock` is set"
 CHANGED_SINCE: Final = "changed since it was locked: {}"
-NOT_LOCKED_STEERED: Final = "Not locked: the question was added to from elsewhere while it was answered."
+NOT_LOCKED_STEERED: Final = "Not locked: more text was sent to this turn while it ran."
 NOT_LOCKED_UNSAFE: Final = "Not locked: the answer holds a secret ({})."
-CODE_FAILS: Final = "The code of this locked answer fails here. `--relock` asks again. It said: {}"
+CODE_FAILS: Final = "The code of this locked answer fails here. `--relock` asks again. The last line of its output: {}"
 CODE_NOT_RUN: Final = "The code of this locked answer was not run, and what follows may need it."
-CODE_DIFFERS: Final = "Its code says something else here than when this answer was locked; `--relock` asks again."
+CODE_DIFFERS: Final = "Its code has another output here than when this answer was locked; `--relock` asks again."
 
 # The parts of an output that differ from run to run without a meaning: addresses of objects, lines of progress bars.
 _NOISE: Final = re.compile(r"0x[0-9a-fA-F]+|^.*(?:it/s|s/it)\].*$|\s+$", re.MULTILINE)
@@ -40,10 +40,10 @@ _NOISE: Final = re.compile(r"0x[0-9a-fA-F]+|^.*(?:it/s|s/it)\].*$|\s+$", re.MULT
 
 @dataclass
 class Replay:
-    """A recorded turn that goes through the engine again."""
+    """A turn of the lock file that goes through the engine again."""
 
     turn: LockedTurn
-    """The recorded turn."""
+    """The turn in the lock file."""
     calls: dict[str, RecordedResult | RecordedRejection]
     """Its tool calls, by the ids that they have in this replay: `again-TURN-0-2` is the third call of the first
     reply."""
@@ -103,7 +103,7 @@ class Replay:
 
 @dataclass
 class TurnLocking:
-    """A turn under way that is recorded or replayed."""
+    """How a turn under way is locked: it is recorded into a lock file, or replayed from one."""
 
     files: LockFiles
     """The lock file of the notebook, and the others in its folder."""
@@ -112,11 +112,11 @@ class TurnLocking:
     cell: str
     """The id of the cell that asked, "" if it is not known."""
     place: str
-    """The place of the answer in the chat: the id of the cell, or `#` and a number."""
+    """The place of the answer in the chat: the id of the cell, or `#` and the number of locked answers before it."""
     reason: str
     """Why the model is asked: the end of a sentence for the user. Empty in a replay."""
     replaced_key: str = ""
-    """The key of the recorded turn that this one replaces in the lock file, "" for none."""
+    """The key of the turn in the lock file that this one replaces, "" for none."""
     replay: Replay | None = None
     """The replay. None for a turn that is recorded."""
     events: list[Event] = field(default_factory=list["Event"])

@@ -64,16 +64,16 @@ class McpResourcePlug:
 
 async def _offer_template(mcp: McpServers, template: ResourceTemplate, query: str) -> list[McpResourceContext]:
     """Return what to offer for a template: the template itself while the user types its name, and then the resources
-    that its server completes. With `db://{table}`, the query `db://us` may give `db://users`."""
+    that its server completes. With `db://{table}`, the query `db://us` may give `db://users`. If the server completes
+    nothing, offer the URI as it was typed if all its variables have values, and else the template."""
     # The part of the URI that is typed: the variable at its end and its value so far, and whether all others have
-    # values.
+    # values. None if the query does not fit the URI.
     typed = template.match_prefix(query.removeprefix(f"{template.server}:"))
     # The user has not come to a variable yet, or types only the name of the template.
     if typed is None or (typed.variable == "" and not typed.is_complete):
-        is_named = rate_fit(query, f"{template.server}:{template.name}") is not None or (
-            bool(query) and typed is not None
-        )
-        return [_make_context(template, template.uri)] if is_named else []
+        # The query fits the name of the template, or is the beginning of its URI.
+        fits = rate_fit(query, f"{template.server}:{template.name}") is not None or (bool(query) and typed is not None)
+        return [_make_context(template, template.uri)] if fits else []
     values = await mcp.complete(template, typed) if typed.variable else ()
     addresses = [typed.fill(value) for value in values]
     if typed.is_complete and not addresses:

@@ -112,8 +112,8 @@ _KERNEL_DIED = "The kernel died while it ran this. Its variables are gone."
 class ClientKernel:
     """Sends requests to one kernel. Implements the interface `CellKernel` of `workspace/ports.py`.
 
-    The channels of `client` must be open. `language` is empty for the own kernel of a notebook, which always has the
-    right language.
+    The channels of `client` must be open. `language` is that of a kernel which runs the cells of all notebooks (see
+    `local.py`). It is empty for a notebook's own kernel, which has the language of its notebook.
     """
 
     def __init__(self, manager: KernelManager, client: KernelChannels, language: str = "") -> None:
@@ -130,7 +130,7 @@ class ClientKernel:
         # The id of the cell that runs, and when it began.
         self._running: tuple[str, float] | None = None
         # The id of the process from which the channel of outputs last received a message; empty before the first
-        # message. It is a list of at most one, because the id itself is None for a kernel on another machine.
+        # message. It is a list of at most one, because the id itself is None where it is not known.
         self._heard_pids: list[int | None] = []
         # The process id at the last request for the history, and the history. See `history`.
         self._history: tuple[int | None, KernelHistory | None] = (None, None)
@@ -150,7 +150,7 @@ class ClientKernel:
             if observer is not None:
                 tail.add_message(message)
                 if not progress.started.is_set():
-                    observer("", lambda: tail.text)
+                    observer("", lambda: tail.text)  # no id of a cell: the code is in none
             progress.note_message()
             outputs.add(message["header"]["msg_type"], message["content"])
 
@@ -221,11 +221,12 @@ class ClientKernel:
         """Return the state of the kernel. `status` is Jupyter's execution state, such as `idle`. What is known here
         about the running cell is added."""
         cell, since = self._running or (None, None)
-        busy = int((monotonic() - since) * 1000) if since is not None else None
-        return KernelState(status=status, language=language, cell=cell, busy_ms=busy, queued=self._waiting)
+        busy_ms = int((monotonic() - since) * 1000) if since is not None else None
+        return KernelState(status=status, language=language, cell=cell, busy_ms=busy_ms, queued=self._waiting)
 
     async def inspect(self, name: str, language: str = "") -> Inspection:
-        """Return what the kernel knows about a name. `language` is the language of the kernel; empty for Python.
+        """Return what the kernel knows about a name. `language` is the language that the kernel or its specification
+        names, in lower case; empty if it is not known, and then the kernel is treated as one of Python.
 
         Raises: ToolError when the kernel is dead, or dies.
         """
@@ -241,8 +242,8 @@ class ClientKernel:
         return Inspection(found=is_known, text=as_plain_text(content["data"].get("text/plain", "")) if is_known else "")
 
     async def variables(self, names: tuple[str, ...], language: str = "") -> KernelVariablesResult:
-        """Describe the variables with these names; without names, all variables of the user. `language` is the language
-        of the kernel; empty for Python.
+        """Describe the variables with these names; without names, all variables of the user. See `inspect` for
+        `language`.
 
         Raises: ToolError when the kernel is dead, or its language has no program that lists variables.
         """
@@ -250,9 +251,9 @@ class ClientKernel:
             return languages.parse_variables(
                 await self._run_program(languages.build_variables_program(language, names))
             )
-        # A Python kernel evaluates one expression, which defines no name of the user. It executes the sources of our
-        # modules, and then calls `describe` of the first. Only variables that are requested by name have a profile or
-        # tables. Each module has a namespace of its own, because some of their names are the same.
+        # A Python kernel evaluates one expression, which defines no name in the user's namespace. It executes the
+        # sources of our modules, and then calls `describe` of the first. Only variables that are requested by name have
+        # a profile or tables. Each module has a namespace of its own, because some of their names are the same.
         sources = [
             inspect.getsource(introspect),
             inspect.getsource(profile) if names else "profile = None",
@@ -271,11 +272,12 @@ class ClientKernel:
         return KernelVariablesResult.model_validate_json(ast.literal_eval(result["data"]["text/plain"]))
 
     async def history(self, language: str, *, busy: bool) -> KernelHistory | KernelCount | None:
-        """Return what ran since the process of the kernel started; None when it is unknown. `busy` says whether Jupyter
-        reports the kernel as busy. A busy kernel is not asked. Then the last history of a Python kernel is returned, if
-        the process is still the same. It is marked as incomplete."""
+        """Return what ran since the process of the kernel started; for a kernel that is not Python, only how many cells
+        ran. Return None when it is unknown. `busy` says whether Jupyter reports the kernel as busy. A busy kernel is
+        not asked. Then the last history of a Python kernel is returned, if the process is still the same. It is marked
+        as incomplete."""
         is_python = language in languages.PYTHON_NAMES
-        process = self._get_pid()
+        pid = self._get_pid()
         if not (busy or self.is_busy):
             expressions = {"eca": run_history.HISTORY_EXPRESSION} if is_python else {}
             try:
@@ -287,10 +289,10 @@ class ClientKernel:
                 return run_history.read_count(language, reply["content"])
             result = reply["content"].get("user_expressions", {}).get("eca", {})
             text = ast.literal_eval(result["data"]["text/plain"]) if result.get("status") == "ok" else ""
-            self._history = (process, run_history.parse_history(text))
+            self._history = (pid, run_history.parse_history(text))
             return self._history[1]
-        earlier_process, history = self._history
-        if history is None or earlier_process != process:
+        earlier_pid, history = self._history
+        if history is None or earlier_pid != pid:
             return None
         return replace(history, is_complete=False)
 
@@ -327,16 +329,16 @@ class ClientKernel:
         that each kernel publishes for such a request. Other messages do not count, because the process before a restart
         may have sent them.
         """
-        process = self._get_pid()
+        pid = self._get_pid()
         requests: set[str] = set()
         seconds = FIRST_RETRY_SECONDS
-        while self._heard_pids != [process]:
+        while self._heard_pids != [pid]:
             requests.add(self._client.kernel_info())
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     while (await self._read_parent_id()) not in requests:
                         pass
-                self._heard_pids = [process]
+                self._heard_pids = [pid]
             seconds = min(seconds * 2, MAX_RETRY_SECONDS)  # all these requests wait in the queue of a busy kernel
 
     async def _read_parent_id(self) -> str | None:
@@ -360,14 +362,14 @@ class ClientKernel:
         try:
             if self._ended.is_set() or not await self._manager.is_alive():
                 raise ToolError(_KERNEL_DIED)
-            process = self._get_pid()
+            pid = self._get_pid()
             work = asyncio.ensure_future(send())
             try:
                 while True:
                     await asyncio.wait((work, ended), timeout=ALIVE_INTERVAL, return_when=_FIRST_COMPLETED)
                     if work.done():
                         return work.result()
-                    if ended.done() or self._get_pid() != process or not await self._manager.is_alive():
+                    if ended.done() or self._get_pid() != pid or not await self._manager.is_alive():
                         raise ToolError(_KERNEL_DIED)
             finally:
                 work.cancel()

@@ -1,6 +1,7 @@
 """The interface of a kernel behind a kernel gateway, which runs on another machine.
 
-`jupyter_server.py` uses it, and `apps/server/gateway/` implements it: only rooms above this one know Tornado.
+`jupyter_server.py` uses it, and `apps/server/gateway/` implements it, because it needs Tornado, which only rooms above
+this one import.
 """
 
 from __future__ import annotations

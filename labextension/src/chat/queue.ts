@@ -45,7 +45,8 @@ export function dequeue(owner: QueueOwner, index: number): void {
  * Remove and return the next question of a chat whose turn has ended; undefined when none waits.
  *
  * Steering messages that the model did not read in time come first. They are joined into one question, with the
- * notebook of the last of them. After them comes the first question of the queue.
+ * notebook of the last of them. The action `steered` replaces the whole list of these messages. After them comes the
+ * first question of the queue.
  */
 export function takeNext(owner: QueueOwner, chat: Chat): QueuedMessage | undefined {
   const { id: chatId, steers, queue = [] } = chat;

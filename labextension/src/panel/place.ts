@@ -42,14 +42,14 @@ export class PanelPlace extends Widget {
     this.node.style.minWidth = isElastic ? '' : '320px';
   }
 
-  /** Ask a question in the panel. */
+  /** Ask a question in the panel. The panel is loaded for this, but the caller shows it. */
   ask(message: string): void {
     void this.loadPanel().then(panel => panel.ask(message));
   }
 
   /**
-   * Open the edit box in the active cell of a notebook. The panel is loaded for this, because it has the rewriter, but
-   * it is not shown.
+   * Open the edit box in the active cell of a notebook. The panel is loaded for this, because it has the rewriter of
+   * cells, but it is not shown.
    */
   openEditBox(notebook: NotebookPanel): void {
     void this.loadPanel().then(({ rewriter }) => rewriter.open(notebook));

@@ -8,6 +8,7 @@ export function ignoreRepeatedClicks(node: HTMLElement): void {
   node.addEventListener(
     'click',
     event => {
+      // `detail` counts the clicks; it is 0 for a key.
       if (event.detail > 1 && (event.target as Element).closest('button') !== null) {
         event.preventDefault();
         event.stopImmediatePropagation();

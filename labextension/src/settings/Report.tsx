@@ -15,7 +15,7 @@ import { Markdown } from '../view/common/Markdown';
 export function Report({ fetchReport }: { readonly fetchReport: () => Promise<string> }): React.ReactElement {
   const { trans } = useEnv();
   const [text, setText] = React.useState<string>();
-  // Each time the settings are drawn, they pass another function. Only the first one is called.
+  // Each drawing of the settings passes a new function. Only the first is called, so that the report is requested once.
   const firstFetch = React.useRef(fetchReport);
   React.useEffect(() => {
     void firstFetch.current().then(setText);

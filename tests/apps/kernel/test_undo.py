@@ -55,7 +55,7 @@ async def test_what_the_assistant_changed_is_shown_and_taken_back_by_number(book
     assert "````diff\n@@ -1 +1 @@\n-x = 1" in shown["text/markdown"]
     assert shown["text/plain"].startswith("1. notes.txt, created (+1 -0)\n@@ -0,0 +1 @@\n+<b>new</b>\n\n2. other.txt")
     undone = (await book.run("%eca undo 2 7")).displays[0]["text/plain"]
-    assert undone == "- Taken back: other.txt\n- There is no change 7 among them."
+    assert undone == "- Taken back: other.txt\n- Change 7 is not in the list of changes."
     assert (source(tmp_path), (tmp_path / "notes.txt").exists()) == ("x = 1", True)
     assert "taken back changes that you made" in (await book.run("%eca /prompt-show")).displays[0]["text/plain"]
     (tmp_path / "notes.txt").write_text("mine")

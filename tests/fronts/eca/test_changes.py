@@ -272,7 +272,7 @@ async def test_the_commands_show_and_undo_by_number(tmp_path: Path) -> None:
         assert f"3. `{PATH}` cell 4, edited (+1 -1)\n\n```diff\n@@ -1 +1 @@\n-z = y" in await told("/diff")
         assert "1. `work" in await told("/diff all")
         assert f"- Taken back: {PATH} cell 3" in await told("/undo all 2 9")
-        assert "There is no change 9" in await told("/undo all 2 9")
+        assert "Change 9 is not in the list" in await told("/undo all 2 9")
         assert await told("/undo") == f"Restored: {PATH} cell 4"
         assert await told("/undo") == f"Restored: {PATH} cell 2"
         assert there.page.books[PATH] == list(CELLS)

@@ -96,7 +96,7 @@ async def test_code_that_fails_now_fails_the_cell_with_its_error(tmp_path: Path)
         received = await at.ask("make")
     assert outcomes(received) == ["failed"]
     assert said(received, "system") == (
-        "The code of this locked answer fails here. `--relock` asks again. It said: NameError: x"
+        "The code of this locked answer fails here. `--relock` asks again. The last line of its output: NameError: x"
     )
 
 
@@ -107,7 +107,7 @@ async def test_code_that_says_something_else_now_is_told_and_its_recorded_result
         at.client = await at.table.client(Other(RunStatus.OK, "ran something else"), unattended=True)
         received = await at.ask("make")
     assert outcomes(received) == ["completed"]
-    assert "says something else here than when this answer was locked" in said(received, "system")
+    assert "has another output here than when this answer was locked" in said(received, "system")
     assert "ran x = 1" in str(shown(received))
 
 
@@ -164,5 +164,5 @@ async def test_words_from_elsewhere_are_not_recorded(tmp_path: Path) -> None:
                 at.host.turns.steer("chat", "quickly")
                 at.notebook.hold.set()
             received.append(one)
-        assert said(received, "system").startswith("Not locked: the question was added to from elsewhere")
+        assert said(received, "system").startswith("Not locked: more text was sent to this turn")
         assert not at.lockfile.exists()

@@ -5,7 +5,7 @@ each request, and reports to it what each answer cost.
 """
 
 # pyright: basic, reportMissingImports=false
-# LiteLLM has an environment of its own.
+# LiteLLM is installed in a Python environment of its own, so pyright does not find it.
 
 import asyncio
 import os
@@ -34,9 +34,12 @@ accounts = Accounts(
 
 
 async def user_api_key_auth(request: Request, api_key: str) -> UserAPIKeyAuth:
-    """Recognise the caller by a token of the Hub. LiteLLM enforces the limits of the answer."""
+    """Recognise the caller by a token of the Hub. Return the caller with their limits, which LiteLLM enforces.
+
+    Raises: ProxyException when the request is refused.
+    """
     try:
-        # Models are also listed for users whose budget is used up.
+        # Only POST requests cost money. So a user whose budget is used up can still list the models.
         caller = await asyncio.to_thread(accounts.admit, api_key or "", pays=request.method == "POST")
     except RefusedRequest as refusal:
         raise ProxyException(str(refusal), refusal.kind, "key", refusal.status) from None

@@ -3,7 +3,7 @@ takes seconds to import.
 
 A known server, such as vLLM, has a usual address. Any other program may use the same address: JupyterHub has the port
 of vLLM, and many web servers have that of llama.cpp. So a known server is recognised by its answer, and no key is sent
-before that. It must not know which servers are known: `presets` has them.
+before that. This module must not contain the known servers: `presets` has them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def list_models(address: str, key: str) -> tuple[str, ...]:
-    """Return the models that a server on this machine lists, none if no such server answers. Blocks."""
+    """Return the models that a server on this machine lists, none if no such server answers. For a known server, see
+    `KnownServers`. Blocks."""
     try:
         return tuple(str(model["id"]) for model in _read_list(address, key))
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
@@ -71,6 +72,7 @@ class KnownServers:
         except ConnectionRefusedError:
             return ()
         except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
+            # urllib wraps the error of a refused connection.
             is_foreign = not isinstance(getattr(error, "reason", None), ConnectionRefusedError)
             found = ()
         else:

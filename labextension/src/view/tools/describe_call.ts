@@ -2,7 +2,8 @@
  * Writes one line that says what a waiting tool call will do. Pure.
  *
  * The line is made from the details of the call, which the card shows below it and which say exactly what runs. For a
- * call without details, the line is the summary that the server wrote.
+ * call without details, the line is the summary that the server wrote. The user approves the call by this line, so
+ * `toExactText` shows what would be hidden in a text that others wrote.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -50,7 +51,7 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
         const kernel = notebooks.findKernel(details.path) ?? '';
         return kernel === '' ? line : trans.__('%1 in %2', line, toExactText(kernel));
       }
-    // For any other change of a notebook, the summary below is the line.
+    // For any other change of a notebook, the line is the summary, as for other calls: see after the `switch`.
   }
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
     return trans.__('Run code (%1)', describeLineCount(args.code));
