@@ -63,13 +63,13 @@ key by key; all other values are replaced. The layers are:
 2. what an editor sends as its `initializationOptions`;
 3. the text in the variable `ECA_CONFIG`;
 4. `~/.config/eca/config.json` (or in `$XDG_CONFIG_HOME`), then `.eca/config.json` in each folder of the workspace.
-   `--config-file FILE` replaces all of these;
+   `--config-file FILE` replaces the files of this number;
 5. the files that `extraConfigs` lists.
 
 The settings of a project that loosen something wait until you trust its folder; those that restrict something take
-effect at once. The `deny` and `ask` rules of all layers count: a later layer cannot replace one by a narrower rule. A
-key, a header or a variable is never sent to an address (`url`, `command`) that a later file has set: such a file must
-have its own. See [Security](security.md#a-projects-own-settings-wait-for-you).
+effect at once. The `deny` and `ask` rules of all layers count: a later layer cannot replace one by a narrower rule. An
+API key, a header or a variable is never sent to an address (`url`, `command`) that a later file has set. Such a file
+must set its own API key, header or variable. See [Security](security.md#a-projects-own-settings-wait-for-you).
 
 `/config` in a chat shows the resulting configuration and its files. Unknown keys are ignored. If a value has the wrong
 type, an error names the file and the key.
@@ -120,7 +120,7 @@ class ReferenceSection:
 @cache
 def list_sections() -> tuple[ReferenceSection, ...]:
     """Return the sections in the order of the keys. A model that is used at several places has only one section, at its
-    shortest path."""
+    shortest path. This path is below `hooks` only if there is no other: a rule is described with the approvals."""
     sections = tuple(_list_sections_of("", Config))
     shortest: dict[type[Model], ReferenceSection] = {}
     for section in sorted(
@@ -167,8 +167,8 @@ def _describe_type(shape: Schema, schema: Schema, inner: type[Model] | None = No
     """Describe the type of a value in words: `list of texts`.
 
     `shape` is the JSON schema of the value, and `schema` the one that has the definitions for its references. `inner`
-    is the model of the value, or of the values in it; None for no model. It counts only for a value whose schema is any
-    object, such as `hooks`: with a model, this is an object of objects.
+    is the model of the value, or of the values in it; None for no model. It matters only for a value whose schema does
+    not say what the object contains, such as `hooks`. With a model, the type is then `object of objects`.
     """
     match shape:
         case {"$ref": str(ref)}:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class RunRead(Protocol):
-    """Runs a function that reads files in a thread, and returns its result."""
+    """Runs in a thread a function that reads files, and returns its result."""
 
     def __call__(self, read: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]: ...
 
@@ -50,9 +50,11 @@ async def watch(
 
     After an edit, `on_change` is called with the new configuration. After an edit with an error, `on_failure` is called
     once with the message, and the old configuration stays valid. An edit that changes no setting is ignored. An edit
-    between the reading of `current` and this call is noticed too. If `run_read` itself raises an error because the disk
-    does not answer, `on_failure` is called once, and the watch tries again after longer and longer pauses.
+    between the reading of `current` and this call is noticed too. `run_read` may give up when the disk does not answer,
+    and raise an error (`asyncio.to_thread` never does). Then `on_failure` is called once, and the watch tries again
+    after longer and longer pauses.
     """
+    # The states of the files at the last look, and those for which the configuration or its error was last read.
     states = seen_states = current.watched
     pause = every
     while True:

@@ -25,8 +25,8 @@ class DataFolder:
         return self.database.with_name("outputs")
 
     @property
-    def tool_lists(self) -> Path:
-        """The folder with what each MCP server offered when it last ran."""
+    def mcp_lists(self) -> Path:
+        """The folder with what each MCP server offered when it last ran: its tools, prompts and resources."""
         return self.database.with_name("mcp-lists")
 
     @property

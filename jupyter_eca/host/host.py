@@ -167,7 +167,7 @@ class Host:
             McpManager,
             store=keys,
             client_features=ChatClientFeatures(current, subscribers, catalog, chats, model_caller),
-            lists_folder=data_folder.tool_lists,
+            lists_folder=data_folder.mcp_lists,
             get_environment=catalog.build_environment,
         )
         self.mcp = self._make_mcp_manager(

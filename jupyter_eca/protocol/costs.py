@@ -55,8 +55,8 @@ class ChatCostsResult(Model):
     today: Cost
     """The requests of today in all chats."""
     outside: tuple[OutsideCost, ...] | None = None
-    """The outside agents that have answered in the chat and said what they have used. It is in none of the other
-    costs. Absent when there are none."""
+    """The outside agents that have answered in the chat and said what they have used. Their costs are in none of
+    the others. Absent when there are none."""
 
 
 class ChatEstimateParams(Model):

@@ -144,7 +144,7 @@ METHODS: Final = _index_by_name(
     Method("skills/preview", CLIENT, own_files.SkillsPreviewParams, own_files.SkillsPreviewResult),
     Method("skills/write", CLIENT, own_files.SkillsWriteParams, own_files.WrittenFile),
     Method("skills/remove", CLIENT, own_files.SeenFile, Done),
-    Method("ownFiles/read", CLIENT, own_files.OwnFileParams, own_files.OwnFile),
+    Method("ownFiles/read", CLIENT, own_files.OwnFilesReadParams, own_files.OwnFile),
     Method("ownFiles/write", CLIENT, own_files.OwnFilesWriteParams, own_files.OwnFile),
     Method("approvals/list", CLIENT, Empty, approval.ApprovalsListResult),
     Method("approvals/propose", CLIENT, approval.ApprovalsProposeParams, approval.ApprovalsProposeResult),

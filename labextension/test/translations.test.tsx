@@ -260,10 +260,10 @@ test('the first steps show no untranslated word', () => {
   });
   const bundled = { model: '1/2', installed: false, size: 126_700_000, commands: ['1'] };
   const provider = { id: '1', configured: false, auth: { status: 'not-running' }, models: [], bundled } as const;
-  const welcome = (models: readonly string[], configured = true): React.ReactElement => (
+  const welcome = (models: readonly string[], hasModelList = true): React.ReactElement => (
     <Welcome
       needsModel
-      configured={configured}
+      hasModelList={hasModelList}
       models={models}
       providers={[provider]}
       chatCount={0}

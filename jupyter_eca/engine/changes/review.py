@@ -14,7 +14,7 @@ from jupyter_eca.protocol.notebook import CellType, PutCell
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-# The reasons why a change cannot be taken back, for the user.
+# The reasons why a change cannot be taken back, for the user. `host` uses them too, and `GONE` is used only there.
 CHANGED: Final = "it was changed since"
 GONE: Final = "there is no such change any more"
 LATER: Final = "a later turn changed it too: take that back first"
@@ -28,7 +28,8 @@ class CellReview:
     """What remains of the changes that some turns made to one cell."""
 
     changes: tuple[RecordedChange, ...]
-    """The changes that an undo takes back, oldest first."""
+    """The changes that an undo takes back, oldest first. They include changes that other turns have made since, if
+    these changed only the outputs of the cell."""
     kind: CellChangeKind
     """What the changes did to the cell, all together."""
     turn: str
@@ -48,7 +49,7 @@ class CellReview:
         return next((cell.cell_type for cell in cells), CellType.CODE)
 
     @property
-    def source_left_by_turn(self) -> str | None:
+    def source_left_by_changes(self) -> str | None:
         """The source that the last of the changes left, if somebody outside of the chat has changed the cell since
         then; else None. None also if the last change deleted the cell."""
         source = self.changes[-1].after
@@ -73,25 +74,25 @@ def review_cell(changes: Sequence[RecordedChange], turns: Collection[str], now: 
 
     `changes` are all changes that were ever made to the cell, oldest first. `turns` are the ids of the turns. `now` is
     the source of the cell; None when the cell does not exist. Changes that the user has kept are not reviewed again.
-    The module `revert` explains what it means that a change *stands*.
+    A change *stands* if its effect is still in the notebook. The module `revert` explains how this is found out.
     """
-    under_review = [change for change in changes if change.turn in turns and change.decision is not ChangeDecision.KEPT]
-    if not under_review:
+    of_turns = [change for change in changes if change.turn in turns and change.decision is not ChangeDecision.KEPT]
+    if not of_turns:
         return None
-    standing = find_standing(changes[changes.index(under_review[0]) :], now)
-    # The standing changes: those that are reviewed, and those of other turns.
-    reviewed = [change for change in standing.changes if change in under_review]
-    of_other_turns = [change for change in standing.changes if change not in under_review]
-    if standing.is_broken:
-        # Somebody else has changed the cell too. The changes are still shown, but cannot be taken back.
-        reviewed = [change for change in under_review if change.decision is None]
+    standing = find_standing(changes[changes.index(of_turns[0]) :], now)
+    # The standing changes: those of these turns, and the others, which other turns made or which the user has kept.
+    standing_of_turns = [change for change in standing.changes if change in of_turns]
+    others = [change for change in standing.changes if change not in of_turns]
+    # If somebody else has changed the cell too, it is not known which changes still stand. Then all undecided changes
+    # are shown, and none can be taken back.
+    reviewed = [change for change in of_turns if change.decision is None] if standing.is_broken else standing_of_turns
     if not reviewed or (standing.is_broken and now is None):
         return None
-    changed_later = any(change.is_visible for change in of_other_turns)
+    changed_later = any(change.is_visible for change in others)
     before, after = reviewed[0].before, reviewed[-1].after if changed_later else now
     kind = _classify(before, after, moved=any(change.moves for change in reviewed))
     refused = CHANGED if standing.is_broken else LATER if changed_later else ""
-    # If no other turn changed the cell visibly, an undo also takes back what later turns did to its outputs.
+    # If none of the others is visible, they changed only the outputs of the cell, and an undo takes them back too.
     to_revert = tuple(reviewed if changed_later or standing.is_broken else standing.changes)
     return CellReview(to_revert, kind, reviewed[-1].turn, before, after, refused) if kind else None
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """What the application knows and decides about one session. Some applications make a door for each session, and
-    others use one door for several."""
+    """What the application knows and decides about a session. Some applications make a door for each session, and
+    others use the same door for several sessions."""
 
     async def get_host(self, params: InitializeParams) -> Host:
         """Return the host that the session uses. It is made first if needed. `params` are those of the request
@@ -40,7 +40,8 @@ class Door(Protocol):
 
     @property
     def sends_user_names(self) -> bool:
-        """Whether new events that the client gets contain the names of the users who prompted or decided."""
+        """Whether new events that the client gets contain the names of the users who prompted or decided. An
+        application may leave them out where only one person prompts."""
         ...
 
     @property
@@ -67,7 +68,7 @@ class Door(Protocol):
         ...
 
     async def describe_setup(self, host: Host) -> str:
-        """Return the report on what is set up and what is missing."""
+        """Return the report of `host/doctor.py`: what is wrong or missing in the setup, and what works."""
         ...
 
     async def interrupt_kernel(self) -> None:

@@ -206,7 +206,7 @@ def _add_user_data(archive: _Archive, chats: list[ChatRow], rows: KeptRows, file
     for name, (description, value) in lists.items():
         if value:
             archive.add_json(f"user/{name}", description, value)
-    for file in files.list_tool_lists():
+    for file in files.list_mcp_lists():
         archive.add(f"user/mcp-lists/{file.name}", "The tools that an MCP server offered", file.read_bytes())
     for file, place in files.list_rules(sorted({Path(row.workspace) for row in chats})):
         archive.add(f"user/rules/{place}", f"Rules for the assistant, from {file}", file.read_bytes())

@@ -49,9 +49,9 @@ class KeptFiles:
         """Return the files with the outputs of a chat that were too long for the model."""
         return ToolOutputs(self._data_folder.outputs).list_files(chat)
 
-    def list_tool_lists(self) -> list[Path]:
+    def list_mcp_lists(self) -> list[Path]:
         """Return the files with what MCP servers offered."""
-        return self._list_in(self._data_folder.tool_lists)
+        return self._list_in(self._data_folder.mcp_lists)
 
     def list_locks(self) -> list[Path]:
         """Return the marks of locked answers that the user trusts. Their names are digests, and they are empty."""
@@ -102,7 +102,7 @@ class KeptFiles:
             "long outputs of tools": outputs,
             "other files of chats": len(self.list_other_databases()) if isinstance(self.scope, UserScope) else 0,
             "trusted folders": len(self.list_trusted_folders()),
-            "lists of the tools of servers": len(self.list_tool_lists()),
+            "lists of the tools of servers": len(self.list_mcp_lists()),
             "trusted locked answers": len(self.list_locks()),
             "sign-ins and keys": len(self.list_sign_ins()),
         }
@@ -120,7 +120,7 @@ class KeptFiles:
                 keys.forget(name)
             for path in self.list_other_databases():
                 path.unlink()
-            for folder in (self._data_folder.tool_lists, self._data_folder.locks):
+            for folder in (self._data_folder.mcp_lists, self._data_folder.locks):
                 if folder.exists():
                     shutil.rmtree(folder)
 

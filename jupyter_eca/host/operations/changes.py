@@ -287,7 +287,7 @@ def _describe_cell(
         cell_type=cell.cell_type if cell else review.cell_type,
         place=find_number(notebook, change_key.item.cell) or None if notebook else None,
         place_before=review.place_before,
-        left=review.source_left_by_turn,
+        left=review.source_left_by_changes,
     )
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from jupyter_eca.instructions.instruction_context import InstructionContext
 
 SKILL_TOOL: Final = ToolSpec("skill", "", {})
-"""Stands for the tool that loads a skill, where approval rules are applied. The tool itself cannot be used here: it is
-a plug that imports this room."""
+"""Stands for the tool that loads a skill, where approval rules are applied. It only reads. The tool itself cannot be
+used here: it is a plug that imports this room."""
 
 _HEAD = """Skills are instructions for one kind of work. When one fits, load it with the tool `skill` before you \
 begin, and follow it:"""
@@ -25,13 +25,14 @@ begin, and follow it:"""
 
 async def list_sections(context: InstructionContext) -> tuple[Section, ...]:
     """Return one section with the list. Skills that the approval rules deny (ECA's `argsMatchers` for `name`) are left
-    out. The list is sorted by name, so that the same skills always give the same text."""
+    out. `skills.find` sorts by name, so the same skills always give the same text."""
     agent = context.agent
     if is_hidden(agent.policy, SKILL_TOOL) or not agent.has_tool(SKILL_TOOL, only_reads=True):
         return ()
     lines = [
         f"- {skill.name}: {skill.description}"
         for skill in await skills.find(context.files, context.config, context.warn)
-        if decide(agent.policy, SKILL_TOOL, {"name": skill.name}, frozenset()).decision is not Decision.DENY
+        if decide(agent.policy, SKILL_TOOL, {"name": skill.name}, approved_scopes=frozenset()).decision
+        is not Decision.DENY
     ]
     return (Section("Skills", "\n".join([_HEAD, *lines])),) if lines else ()

@@ -135,7 +135,8 @@ async def notebook_edit_cell(
     return await _apply(context, plan_edit, path, cell=cell, **arguments)
 
 
-# This tool is not `revertible`. The preview of a revertible tool shows all that is changed. The preview of this one
+# This tool is not `revertible`. With the setting `review`, the user may review what a revertible tool has changed after
+# the call instead of before it. So the preview of such a tool must show all that is changed. The preview of this one
 # does not show the outputs that are deleted with the cell.
 @tool(
     makes_checkpoints=True,
@@ -178,7 +179,8 @@ def plan_insert(
     context: ToolContext, document: NotebookDocument, *, source: str, cell_type: CellType, after: int | str
 ) -> cell_changes.Change:
     """Return the insertion of a cell. Raises: ToolError, as the other planners, when the arguments do not fit."""
-    # The id of the cell before the new one: "" for the top, None for the end.
+    # The id of the cell before the new one, as `InsertCell` has it: "" for the top, None for the end. In the argument
+    # `after`, these are 0 and "".
     index, anchor = cell_changes.END, None
     if str(after).strip():
         top = str(after).strip() == "0" and document.find_cell("0") is None
@@ -193,8 +195,8 @@ def plan_insert(
 
 
 def get_anchor(change: InsertCell) -> int | str:
-    """Return the place of an insertion as a value of the argument `after`, which has the id of a cell and no number: 0
-    for the top, and "" for the end."""
+    """Return the place of an insertion as a value of the argument `after`: the id of the cell before it, 0 for the top,
+    or "" for the end."""
     return "" if change.after is None else change.after or 0
 
 
@@ -257,11 +259,11 @@ def _normalize_line_ends(source: str) -> str:
 
 
 async def _preview(
-    context: ToolContext, plan: Planner, tool: NativeTool, arguments: dict[str, Any]
+    context: ToolContext, plan: Planner, called_tool: NativeTool, arguments: dict[str, Any]
 ) -> FileChangeDetails:
-    """Return the change that a call of `tool` would make. `plan` computes it. Raises: ToolError."""
+    """Return the change that a call of `called_tool` would make. `plan` computes it. Raises: ToolError."""
     try:
-        model = tool.arguments.model_validate(arguments)
+        model = called_tool.arguments.model_validate(arguments)
     except ValidationError as error:
         raise ToolError("The arguments do not fit.") from error
     fields = {name: getattr(model, name) for name in type(model).model_fields if name != "path"}
@@ -306,7 +308,7 @@ async def _make_approved_change(
         document = await get_notebooks(context).read(shown_details.path)
         (change,) = shown_details.cells
         if not isinstance(change, cell_changes.Change):
-            raise ToolError("What was announced is no change that this tool makes.")
+            raise ToolError("What was shown is no change that this tool makes.")
         # An edit of which the user approved only a part is not computed again from what the model wrote.
         if not shown_details.left_out and await _has_changed_by_earlier_calls(context, document, change):
             change = plan(context, document, **arguments | {"cell": cell_changes.get_cell_id(change)})
@@ -314,12 +316,14 @@ async def _make_approved_change(
         document = await read_notebook(context, path)
         change = plan(context, document, **arguments)
     require_known(context, document, change, partly=_is_partial(arguments))
+    # The cells before the place may have changed since the preview.
     change = cell_changes.update_index(document, change)
     expected = cell_changes.apply(document, change)
     # A Markdown cell may load content, such as an image, from an address as soon as it is shown. The change is refused
     # if it loads something that the preview did not name.
     check_loaded(context, cell_changes.find_loaded_content(document, expected))
     after = await run_to_end(checkpoint_and_apply(context, document, (change,)))
+    # The model has written this source, so it knows it. It may never have read a cell that it only moves.
     for id, source in cell_changes.get_sources(after, cell_changes.get_cell_id(change)).items():
         if source is not None and not isinstance(change, MoveCell):
             context.known.learn_own(make_cell_key(after.path, id), source)

@@ -16,10 +16,11 @@ from jupyter_eca.protocol.base import Model
 
 
 class SeenFile(Model):
-    """A file with the content that the user has seen. It is not changed if it has another content by now."""
+    """A file with the content that the user has seen. It is not changed if it has another content by now. These are
+    also the parameters of `agents/remove` and `skills/remove`."""
 
     file: str
-    """The file, as the list has it."""
+    """The path, as `agents/list` or `skills/list` has sent it."""
     digest: str
     """Identifies the content."""
 
@@ -58,15 +59,15 @@ class AgentEntry(Model):
     model: str | None = None
     """The agent's model as PROVIDER/MODEL; absent for the default model."""
     prompt: str | None = None
-    """The text of its file: the system prompt. Absent for an agent without a file of its own."""
+    """The text of its Markdown file: the system prompt. Absent for an agent without such a file."""
     disabled_tools: tuple[str, ...] = ()
     """The tools that it does not have, in addition to those disabled for all."""
     files: tuple[str, ...] = ()
-    """The files that define it; the last one counts."""
+    """The files that define it: its Markdown file, or files of the configuration, of which the last one counts."""
     digest: str | None = None
     """Identifies the content of its Markdown file, which can be changed and removed; absent when it has none."""
     error: str | None = None
-    """Why its file cannot be used."""
+    """Why its Markdown file cannot be used."""
     held_back: bool = False
     """Whether it takes effect only when the user trusts the folder."""
     locked: str | None = None
@@ -93,7 +94,7 @@ class AgentsWriteParams(Model):
     model: str | None = None
     """As PROVIDER/MODEL; absent for the default model."""
     prompt: str = ""
-    """The system prompt; empty for ours."""
+    """The system prompt; empty for the built-in one."""
     disabled_tools: tuple[str, ...] = ()
     old: SeenFile | None = None
     """The file that is changed; absent for a new one."""
@@ -165,8 +166,8 @@ class SkillsPreviewResult(Model):
     text: str
 
 
-class OwnFileParams(Model):
-    """Names a file of the user's that a settings page has shown."""
+class OwnFilesReadParams(Model):
+    """Asks for the text of a file of the user's that a settings page has shown."""
 
     file: str
     """The file, as the settings page has shown it."""

@@ -1,10 +1,10 @@
 /**
  * Shows the rest of an answer in a cell that Lab no longer connects with the kernel.
  *
- * Lab forgets which cell a running request belongs to when the page is reloaded. When a deleted cell comes back, it
- * forgets which outputs are replaced. The cell still runs, but what its kernel sends is lost: a cell that waited for an approval says so forever. So this module
- * remembers the request of each answer, also after a reload, and lets `answer_outputs.ts` apply the messages about it to
- * the outputs of the cell.
+ * When the page is reloaded, Lab forgets which cell a running request belongs to. When the user deletes a running cell
+ * and restores it, Lab forgets which of its outputs later messages replace. In both cases the cell still runs, but what
+ * the kernel sends is lost: a cell that waited for an approval says so forever. So this module remembers the request of
+ * each answer, also after a reload, and lets `answer_outputs.ts` apply the messages about it to the outputs of the cell.
  *
  * `answer_requests.ts` stores the requests. This module knows no chat.
  */
@@ -18,7 +18,7 @@ import { getAnswerCell, setAnswerCell } from './answer_requests';
 
 /** Follows the messages of the kernel of one notebook. */
 export class DetachedAnswers {
-  /** The ids of the cells by the ids of the requests. Null for a request that is not known here. */
+  /** The ids of the cells by the ids of the requests. Null for a request that is no question of this tab. */
   private readonly cells = new Map<string, string | null>();
   /** The answers that are continued here, by the ids of their requests. */
   private readonly answers = new Map<string, AnswerOutputs>();
@@ -36,12 +36,13 @@ export class DetachedAnswers {
   remember(cell: CodeCell): void {
     const future = getFuture(cell);
     const request = future?.msg.header.msg_id;
-    if (!isConnected(cell) || request === undefined || this.findCell(request) !== null) {
+    if (!isConnected(cell) || request === undefined || this.findCellId(request) !== null) {
       return;
     }
     this.cells.set(request, cell.model.id);
     setAnswerCell(request, cell.model.id);
-    // The promise is rejected when the cell is deleted, or the kernel dies. The answer may go on then.
+    // The promise is rejected when the cell is deleted. The answer may go on then, so its request stays stored. It is
+    // also rejected when the kernel dies, which sends no more messages about the request.
     future?.done.then(
       () => {
         setAnswerCell(request, null);
@@ -56,9 +57,10 @@ export class DetachedAnswers {
     if (request === undefined) {
       return;
     }
-    const id = this.findCell(request);
+    const id = this.findCellId(request);
     const cell = id === null ? undefined : this.panel.content.widgets.find(({ model }) => model.id === id);
     if (cell instanceof CodeCell && !this.isHandledByLab(message, cell)) {
+      // To a cell that is connected, Lab adds the new outputs itself, and only the others must be replaced here.
       const answer = this.answers.get(request) ?? new AnswerOutputs(isConnected(cell));
       this.answers.set(request, answer);
       answer.apply(message, cell.model.outputs);
@@ -89,7 +91,7 @@ export class DetachedAnswers {
   }
 
   /** Return the id of the cell that has sent a request; null if it is no question of this tab. */
-  private findCell(request: string): string | null {
+  private findCellId(request: string): string | null {
     let cell = this.cells.get(request);
     if (cell === undefined) {
       cell = getAnswerCell(request);

@@ -1,7 +1,8 @@
 /**
  * Finds in the outputs of a cell the card of an answer that waits for the user. Pure.
  *
- * The kernel writes `{"jupyter_eca": {"waiting": true, "chat": ID}}` into the metadata of a card: see `answer/card.py`.
+ * The kernel writes `{"jupyter_eca": {"waiting": true, "chat": ID}}` into the metadata of a card: see
+ * `jupyter_eca/apps/kernel/answer/card.py`.
  */
 
 import type { ICodeCellModel } from '@jupyterlab/cells';

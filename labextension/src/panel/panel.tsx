@@ -158,6 +158,7 @@ export class AssistantPanel extends ReactWidget {
       openSettings,
       ...(documentManager && { attachments: new ServerAttachments(documentManager, tracker, translator) }),
       approvalRules: new ApprovalRules(() => this.session),
+      // Flags and ratings are marks that the user gives to messages.
       flags: createFlags(() => this.session),
       rateAnswer: createRateAnswer(() => this.session)
     };
@@ -200,7 +201,8 @@ export class AssistantPanel extends ReactWidget {
       if (String(id) !== storage.getChat()) {
         storage.setChat(String(id));
       }
-      // Once the turn has ended, nothing of it waits for the user.
+      // When a cell was deleted whose answer waits for the user, the card in the panel says so. Once the turn has ended,
+      // nothing waits any more.
       for (const chat of deletedQuestions.current()) {
         if (this.session.state.chats[chat]?.status === 'idle') {
           setQuestionDeleted(chat, false);
@@ -215,6 +217,7 @@ export class AssistantPanel extends ReactWidget {
       // Whether the panel keeps its chat when another notebook becomes active.
       () => preferences.current().pinChat
     );
+    // The assistant opens a notebook during its turn: the panel must not leave the chat of the turn.
     notebooks.onOpen = path => {
       this.follower.keepRunningChat(path);
     };
@@ -230,7 +233,7 @@ export class AssistantPanel extends ReactWidget {
       stopWatching();
     };
     const painter = new HunkPainter();
-    this.review = new ReviewController(this.session, tracker, notebooks, painter, storage, trans, this.showCall);
+    this.review = new ReviewController(this.session, tracker, notebooks, painter, storage, trans, this.showWaitingCall);
     this.rewriter = new CellRewriter(this.session, notebooks, painter, trans, () => this.connecting);
     this.node.addEventListener('click', this.openClickedPath);
     this.node.addEventListener('keydown', this.openClickedPath);
@@ -270,8 +273,8 @@ export class AssistantPanel extends ReactWidget {
   }
 
   /**
-   * Focus the prompt box, or the card that `showCall` shows: now or, when the panel is opened for the first time, as
-   * soon as it is drawn.
+   * Focus the prompt box, or the card that `showWaitingCall` shows: now or, when the panel is opened for the first time,
+   * as soon as it is drawn.
    */
   focus(): void {
     const selector = this.focusSelector;
@@ -310,7 +313,7 @@ export class AssistantPanel extends ReactWidget {
    * Bring the panel to the front with the card of a waiting call, and focus the head of the card. The button that
    * approves does not get the focus: a second press of Enter would approve what the user has not read.
    */
-  private readonly showCall = (chatId: ChatId, id: string): void => {
+  private readonly showWaitingCall = (chatId: ChatId, id: string): void => {
     this.focusSelector = `[data-call="${CSS.escape(makeCallKey(chatId, id))}"] .eca-Tool-head`;
     // Lab calls `focus` when the panel is in front.
     void this.session.openChat(findParent(this.session.state, chatId)).then(this.reveal);

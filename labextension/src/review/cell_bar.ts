@@ -52,7 +52,7 @@ export class CellBar extends Widget {
     this.addClass('eca-CellBar');
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', label);
-    // With this, the review bar can give the focus to this bar.
+    // With this, the review bar at the bottom of the notebook can give the focus to this bar.
     this.node.tabIndex = -1;
     // Otherwise Lab treats keys and clicks in a cell as its own.
     this.node.dataset.lmSuppressShortcuts = 'true';
@@ -73,6 +73,7 @@ export class CellBar extends Widget {
     this.buttons = buttons;
     this.node.dataset.tone = tone;
     setText(this.descriptionNode, description);
+    // The user decides about the source, so characters in it that a page does not draw are shown too.
     setText(this.sourceNode, toExactText(source ?? ''));
     if (source === undefined) {
       this.sourceNode.remove();

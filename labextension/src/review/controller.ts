@@ -87,7 +87,7 @@ export class ReviewController {
 
   /**
    * `painter` draws the hunks in the editors. `storage` remembers after a reload of the page which hunks were kept.
-   * `showCall` brings the card of a waiting call to the front.
+   * `showWaitingCall` brings the card of a waiting call to the front.
    */
   constructor(
     private readonly session: Session,
@@ -96,7 +96,7 @@ export class ReviewController {
     private readonly painter: HunkPainter,
     private readonly storage: TabStorage,
     private readonly trans: TranslationBundle,
-    private readonly showCall: (chatId: ChatId, id: string) => void
+    private readonly showWaitingCall: (chatId: ChatId, id: string) => void
   ) {
     this.unsubscribe = session.subscribe(this.refreshLater);
     tracker.widgetAdded.connect(this.refreshLater);
@@ -546,7 +546,7 @@ export class ReviewController {
         label: trans.__('Decide in the chat'),
         isMain: true,
         act: () => {
-          this.showCall(chatId, id);
+          this.showWaitingCall(chatId, id);
         }
       };
       const canApprove = leftOut.length === 0 || keptCount > 0;

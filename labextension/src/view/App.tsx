@@ -548,7 +548,7 @@ function ChatView(props: ChatViewProps): React.ReactElement {
             // Without an assistant on the server (`absent`), no list of models will come, so the page does not wait for
             // it.
             <Welcome
-              configured={state.configured || state.connection === 'absent'}
+              hasModelList={state.configured || state.connection === 'absent'}
               needsModel={!hasOutsideAgent}
               models={state.models}
               providers={Object.values(state.providers)}

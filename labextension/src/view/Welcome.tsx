@@ -16,7 +16,7 @@ import { FirstRun, KeyOutcome } from './first_run/FirstRun';
 
 interface Props {
   /** Whether the server has sent its list of models. */
-  readonly configured: boolean;
+  readonly hasModelList: boolean;
   /**
    * Whether this chat needs a model that is set up here. A chat with an outside agent does not: it has its own model.
    */
@@ -25,7 +25,7 @@ interface Props {
   readonly models: readonly string[];
   /** The providers of models, as far as they are known. */
   readonly providers: readonly ProviderStatus[];
-  /** How many chats are stored. */
+  /** How many chats are stored. A user with stored chats and a model does not need the first steps. */
   readonly chatCount: number;
   /** Sends the requests of the first steps to the server. */
   readonly steps: FirstSteps;
@@ -42,7 +42,7 @@ interface Props {
 /** Draws the first steps while they are needed, and then the ideas for a first question. */
 export function Welcome(props: Props): React.ReactElement {
   const {
-    configured,
+    hasModelList,
     needsModel,
     models,
     providers,
@@ -65,14 +65,14 @@ export function Welcome(props: Props): React.ReactElement {
   const [keyResult, setKeyResult] = React.useState<KeyResult>();
   // The small model runs inside Jupyter and needs no key. The first steps offer it to users without another model.
   const bundled = providers.find(provider => provider.bundled !== undefined)?.bundled;
-  // With more than one model, the first steps are never shown. With one, they are shown if it is the small model.
-  const mayNeedFirstSteps = configured && models.length <= 1;
+  // With more than one model, the first steps never begin. With one, they may begin if it is the small model.
+  const mayNeedFirstSteps = hasModelList && models.length <= 1;
   React.useEffect(() => {
     if (mayNeedFirstSteps) {
       void steps.loadProviders();
     }
   }, [mayNeedFirstSteps, steps]);
-  if (!configured) {
+  if (!hasModelList) {
     return <p className="eca-Welcome eca-Note">{trans.__('Looking for models…')}</p>;
   }
   if (needsModel && !isModelFound && (isFirstRunOpen || needsFirstRun(models, bundled, chatCount))) {

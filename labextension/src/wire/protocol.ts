@@ -10,15 +10,15 @@ export interface AgentEntry {
   readonly description: string;
   /** The agent's model as PROVIDER/MODEL; absent for the default model. */
   readonly model?: string;
-  /** The text of its file: the system prompt. Absent for an agent without a file of its own. */
+  /** The text of its Markdown file: the system prompt. Absent for an agent without such a file. */
   readonly prompt?: string;
   /** The tools that it does not have, in addition to those disabled for all. */
   readonly disabledTools: readonly string[];
-  /** The files that define it; the last one counts. */
+  /** The files that define it: its Markdown file, or files of the configuration, of which the last one counts. */
   readonly files: readonly string[];
   /** Identifies the content of its Markdown file, which can be changed and removed; absent when it has none. */
   readonly digest?: string;
-  /** Why its file cannot be used. */
+  /** Why its Markdown file cannot be used. */
   readonly error?: string;
   /** Whether it takes effect only when the user trusts the folder. */
   readonly heldBack: boolean;
@@ -73,7 +73,7 @@ export interface AgentsWriteParams {
   readonly description?: string;
   /** As PROVIDER/MODEL; absent for the default model. */
   readonly model?: string;
-  /** The system prompt; empty for ours. */
+  /** The system prompt; empty for the built-in one. */
   readonly prompt?: string;
   readonly disabledTools?: readonly string[];
   /** The file that is changed; absent for a new one. */
@@ -578,8 +578,8 @@ export interface ChatCostsResult {
   /** The requests of today in all chats. */
   readonly today: Cost;
   /**
-   * The outside agents that have answered in the chat and said what they have used. It is in none of the other costs.
-   * Absent when there are none.
+   * The outside agents that have answered in the chat and said what they have used. Their costs are in none of the
+   * others. Absent when there are none.
    */
   readonly outside?: readonly OutsideCost[];
 }
@@ -2008,8 +2008,8 @@ export interface OwnFile {
   readonly digest: string;
 }
 
-/** Names a file of the user's that a settings page has shown. */
-export interface OwnFileParams {
+/** Asks for the text of a file of the user's that a settings page has shown. */
+export interface OwnFilesReadParams {
   /** The file, as the settings page has shown it. */
   readonly file: string;
 }
@@ -2375,9 +2375,12 @@ export type RunStatus = 'ok' | 'error' | 'interrupted';
 /** Whether a command runs in the sandbox. */
 export type SandboxState = 'inside' | 'trusted' | 'outside' | 'missing';
 
-/** A file with the content that the user has seen. It is not changed if it has another content by now. */
+/**
+ * A file with the content that the user has seen. It is not changed if it has another content by now. These are
+ * also the parameters of `agents/remove` and `skills/remove`.
+ */
 export interface SeenFile {
-  /** The file, as the list has it. */
+  /** The path, as `agents/list` or `skills/list` has sent it. */
   readonly file: string;
   /** Identifies the content. */
   readonly digest: string;
@@ -3079,7 +3082,7 @@ export interface ClientMethods {
   'mcp/stopServer': { params: McpServerParams; result: void };
   'mcp/updateServer': { params: McpUpdateServerParams; result: Done };
   'notebook/runProgress': { params: NotebookRunProgressParams; result: void };
-  'ownFiles/read': { params: OwnFileParams; result: OwnFile };
+  'ownFiles/read': { params: OwnFilesReadParams; result: OwnFile };
   'ownFiles/write': { params: OwnFilesWriteParams; result: OwnFile };
   'providers/list': { params: Empty; result: ProvidersListResult };
   'providers/login': { params: ProvidersLoginParams; result: LoginStep };

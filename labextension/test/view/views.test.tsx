@@ -519,7 +519,7 @@ test('without a model the panel has three buttons and nothing else to read', () 
   const view = (installed: boolean) => (
     <Welcome
       needsModel
-      configured
+      hasModelList
       models={installed ? [bundled.model] : []}
       providers={[{ ...local, bundled: { ...bundled, installed } }]}
       chatCount={0}

@@ -67,7 +67,7 @@ async def remove_skill(session: EcaSession, params: wire.SeenFile) -> Done:
     return Done()
 
 
-async def read_file(session: EcaSession, params: wire.OwnFileParams) -> wire.OwnFile:
+async def read_file(session: EcaSession, params: wire.OwnFilesReadParams) -> wire.OwnFile:
     """Return the text of an own file. It may contain keys, so code in a cell must not read it this way.
 
     Raises: RemoteError, LocalError.

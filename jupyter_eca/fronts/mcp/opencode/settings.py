@@ -31,18 +31,19 @@ _FILES: Final = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", "
 
 async def change(api: OpenCodeApi, folder: Folder, changes: Mapping[Place, Any]) -> tuple[str, dict[str, Any]]:
     """Change settings of the project. Return the path of the file that was changed, and the configuration that is in
-    force now.
+    force now. The values are written as they are: None is written as `null` and removes no setting.
 
     Raises: RefusedCall when the file cannot be changed, or when OpenCode still uses other values after the change.
     """
     if not api.is_local:
         raise RefusedCall(
-            "The OpenCode server is on another machine, whose files cannot be changed.", "Change it there."
+            "The OpenCode server is on another machine, whose files cannot be changed.",
+            "Change the configuration there.",
         )
     if busy := await api.get("/session/status", directory=folder.path):
         raise RefusedCall(
             f"OpenCode is working in {', '.join(busy)}, which a change of the configuration would end.",
-            "Call it again when the work is done, or stop it with opencode_session_abort.",
+            "Call this tool again when the work is done, or stop it with opencode_session_abort.",
         )
     try:
         file = await asyncio.to_thread(_write, Path(folder.path), changes)
