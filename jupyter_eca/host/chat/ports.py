@@ -1,5 +1,6 @@
 """Owns protocols (`typing.Protocol`) for the commands, the runner of effects and the turns. These modules import
-chats, and chats call them through a protocol, because two modules must not import each other.
+chats, and chats call them through a protocol, because two modules must not import each other. The results of commands
+are here too.
 
 It must not know how they are implemented. `host.commands` implements `CommandRunner`, `host.turn.effect_runner`
 implements `EffectSink`, and `host.turn.turns` implements `TurnStarter`.
@@ -22,7 +23,7 @@ class CommandAnswer:
 
     text: str
     """Markdown for the user."""
-    opens_chat: str = ""
+    next_chat: str = ""
     """The id of the chat that the client shows next, "" to stay in this chat."""
 
 
@@ -57,7 +58,7 @@ class ChatFilter(Protocol):
 class CommandRunner(Protocol):
     """Runs the messages that are commands."""
 
-    async def answers_without_model(self, message: str) -> bool:
+    async def is_answered_without_model(self, message: str) -> bool:
         """Return whether a message is a command that is answered without a model, as far as this can be known without
         running it. The model must not see such a message."""
         ...

@@ -6,7 +6,7 @@ of the user, skills, and prompts of MCP servers. It must not parse a command: `e
 
 from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement, Compaction
 from jupyter_eca.host.commands.base import CommandPlace, NativeCommand
-from jupyter_eca.host.commands.dispatch import answers_without_model, list_commands, run
+from jupyter_eca.host.commands.dispatch import is_answered_without_model, list_commands, run
 
 __all__ = [
     "CommandAnswer",
@@ -14,7 +14,7 @@ __all__ = [
     "CommandReplacement",
     "Compaction",
     "NativeCommand",
-    "answers_without_model",
+    "is_answered_without_model",
     "list_commands",
     "run",
 ]

@@ -41,7 +41,7 @@ async def resume(place: CommandPlace, call: CommandCall) -> CommandAnswer:
     row = _find_row(rows, call.text)
     if row is None:
         return CommandAnswer(f"There is no chat {call.text!r}. `/resume` lists those there are.")
-    return CommandAnswer(f"Going on with {_format_title(row)}.", opens_chat=row.id)
+    return CommandAnswer(f"Going on with {_format_title(row)}.", next_chat=row.id)
 
 
 def _find_row(rows: list[ChatRow], name: str) -> ChatRow | None:

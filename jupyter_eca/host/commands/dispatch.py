@@ -104,7 +104,7 @@ async def _list_custom(host: Host) -> Mapping[str, markdown_commands.CustomComma
     return await markdown_commands.find(host.workspace.files, host.config, host.subscribers.warn)
 
 
-async def answers_without_model(host: Host, message: str) -> bool:
+async def is_answered_without_model(host: Host, message: str) -> bool:
     """Return whether a message is a command that is answered without a model: most native commands are, and names that
     are probably typing errors. See `CommandRunner`."""
     call = parse_command(message)
@@ -185,9 +185,9 @@ class HostCommands:
     host: Host
     """The host whose chats the messages are in."""
 
-    async def answers_without_model(self, message: str) -> bool:
-        """See the function `answers_without_model`."""
-        return await answers_without_model(self.host, message)
+    async def is_answered_without_model(self, message: str) -> bool:
+        """See the function `is_answered_without_model`."""
+        return await is_answered_without_model(self.host, message)
 
     async def run(
         self, chat: str, message: str, kernel: Kernel | None = None, may_see: ChatFilter | None = None

@@ -94,7 +94,7 @@ class Estimates:
         """Return a rough estimate of a prompt, while the user types it."""
         # A command that is answered without the model, such as `/help`, sends no request. Its estimate is then that of
         # an empty message: the size of the conversation so far.
-        if prompt.message.startswith("/") and await self._commands.answers_without_model(prompt.message):
+        if prompt.message.startswith("/") and await self._commands.is_answered_without_model(prompt.message):
             prompt = replace(prompt, message="", contexts=())
         request = await self._turns.draft_prompt(prompt)
         tokens = sum([await self._measure(prompt.chat, context) for context in prompt.contexts])
@@ -106,7 +106,7 @@ class Estimates:
         # For a message that is a command for the model, such as `/init`: the message that the command puts in its
         # place. It is only known after the command has run.
         model_message = ""
-        if prompt.message.startswith("/") and not await self._commands.answers_without_model(prompt.message):
+        if prompt.message.startswith("/") and not await self._commands.is_answered_without_model(prompt.message):
             outcome = await self._commands.run(prompt.chat, prompt.message)
             model_message = outcome.message if isinstance(outcome, CommandReplacement) else ""
         live = await self._chats.load(prompt.chat)

@@ -248,8 +248,8 @@ class EffectRunner:
             # A turn that did not begin as a command's (`local`) has no result, so the answer is the reason why it ends.
             is_failure = not chat.state.local
             self._chats.feed(chat, inputs.CommandEnded(now(), outcome.text, is_failure), late=True)
-            if outcome.opens_chat and prompt.sender:  # the command has chosen another chat for the user, by its id
-                prompt.sender.resume(outcome.opens_chat)
+            if outcome.next_chat and prompt.sender:  # the command has chosen another chat for the user, by its id
+                prompt.sender.resume(outcome.next_chat)
             return
         if isinstance(outcome, Compaction):
             self._chats.feed(chat, inputs.CompactionRequested(now(), outcome.focus), late=True)

@@ -114,7 +114,9 @@ class Turns:
         accepts = is_from_user and chat.dialogue is not None and chat.dialogue.accepts(prompt.message)
         dialogue = chat.dialogue if accepts else None
         may_be_command = is_from_user and not prompt.model_message and prompt.begins_with_slash
-        local = dialogue is not None or (may_be_command and await self._commands.answers_without_model(prompt.message))
+        local = dialogue is not None or (
+            may_be_command and await self._commands.is_answered_without_model(prompt.message)
+        )
         self._check_folder(choice)
         notebook_kernel = await find_open_kernel(services, prompt.chat, notebook)
         setup = await self._setups.prepare(choice, prompt.chat, kernel, notebook, prompt.bounds, pin=not local)

@@ -268,7 +268,7 @@ async def test_an_earlier_chat_is_listed_and_gone_on_with_by_number_or_id(tmp_pa
         assert [line[: line.index(" (")] for line in text.splitlines()[:2]] == ["1. *a newer one*", "2. *the oldest*"]
         for wanted in ("2", "one"):
             made = await commands.run(table.host, "chat", f"/resume {wanted}", may_see=lambda _: True)
-            assert made == CommandAnswer("Going on with *the oldest*.", opens_chat="one")
+            assert made == CommandAnswer("Going on with *the oldest*.", next_chat="one")
         assert "no chat '3'" in await ask(table.host, "/resume 3")
 
 
