@@ -207,7 +207,7 @@ class AnthropicProvider:
                     if "event-stream" in content_type or "eventstream" in content_type  # the second is Amazon's
                     else failures.explain_wrong_api(target)
                 )
-        usage = replace(reader.usage(), output_limit=request_json["max_tokens"])
+        usage = replace(reader.get_usage(), output_limit=request_json["max_tokens"])
         if self.priced_as:
             priced = await prices.add_price(self.priced_as, model_id, usage)
             usage = priced if usage.cost is None else replace(priced, cost=usage.cost)  # the server's own price counts

@@ -76,7 +76,7 @@ class StreamReader(Protocol):
         """Return the deltas of an event."""
         ...
 
-    def usage(self) -> UsageDelta | None:
+    def get_usage(self) -> UsageDelta | None:
         """Return the usage of the answer, None if the server has not counted it."""
         ...
 
@@ -127,15 +127,16 @@ class OpenAIProvider:
         if not (is_on_this_machine(settings.url) and settings.fetch_models):
             return configured
         address = self._add_path(settings.url, "/models")
-        if owner := self._find_owner(settings):
+        if owner := self._find_expected_owner(settings):
             listed_models = await asyncio.to_thread(_KNOWN_SERVERS.list_models, address, owner)
         else:
             listed_models = await asyncio.to_thread(list_models, address, settings.read_key())
         return (*configured, *(name for name in listed_models if name not in configured))
 
-    def _find_owner(self, settings: ProviderConfig) -> str:
-        """Return the owner that a known server writes into its list of models, "" if the user has named the server. The
-        user does that by another address, or by the key `api`."""
+    def _find_expected_owner(self, settings: ProviderConfig) -> str:
+        """Return the value of `owned_by` in the list of models by which the server at the usual address of a preset is
+        recognized, because another program may listen there. Return "" if no check is needed: the user has configured
+        another address or `api`, or the preset has no such value."""
         owners = (preset.owner for preset in self.presets.values() if preset.settings.url == settings.url)
         return "" if settings.api else next(filter(None, owners), "")
 
@@ -144,9 +145,9 @@ class OpenAIProvider:
         model_config = settings.models.get(model, ModelConfig())
         model_id = model_config.model_name or model
         adapted_request = adapt_to(request, find_modalities(model_id, model_config))
-        # `can_search_web` also knows the settings of the whole provider.
-        completed = model_config.model_copy(update={"web_search": settings.can_search_web(model)})
-        return self.api.build_body(model_id, adapted_request, settings.get_payload(model), completed)
+        # The web search may also be set for the whole provider, which `can_search_web` knows.
+        config_with_search = model_config.model_copy(update={"web_search": settings.can_search_web(model)})
+        return self.api.build_body(model_id, adapted_request, settings.get_payload(model), config_with_search)
 
     async def stream(self, model: str, request: ModelRequest, settings: ProviderConfig) -> AsyncGenerator[Delta]:
         """Send a request, and yield the pieces of the answer, and its usage last. Raises: ProviderError."""
@@ -176,6 +177,7 @@ class OpenAIProvider:
                         yield delta
                 content_type = stream.response.headers.get("content-type", "")
         except (OpenAIError, httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+            # An error after the end of the answer does not matter.
             if not reader.is_complete:
                 # `from None`, because a server may have repeated the key in its error, and a log would show the chain.
                 raise _explain(error, target, time_limits) from None
@@ -189,7 +191,7 @@ class OpenAIProvider:
                     if "event-stream" in content_type
                     else failures.explain_wrong_api(target)
                 )
-        yield await self._add_price(provider, target.model, settings, reader.usage())
+        yield await self._add_price(provider, target.model, settings, reader.get_usage())
 
     async def check(self, settings: ProviderConfig) -> None:
         """Ask the server whether it accepts the key. Raises: ProviderError when it does not."""
@@ -242,7 +244,8 @@ class OpenAIProvider:
             raise _explain(error, target, time_limits) from None
 
     def make_api_key(self, target: RequestTarget) -> str | Callable[[], Awaitable[str]]:
-        """Return the key for the SDK, or a function that it calls for the key of each request."""
+        """Return the key for the SDK. A subclass whose keys expire overrides this, and may return a function that the
+        SDK calls for the key of each request."""
         return target.key or NO_KEY
 
     def _create_client(self, target: RequestTarget, time_limits: TimeLimits) -> AsyncOpenAI:
@@ -270,7 +273,8 @@ class OpenAIProvider:
     async def _add_price(
         self, provider: str, model_id: str, settings: ProviderConfig, usage: UsageDelta | None
     ) -> UsageDelta:
-        """Return the usage with its price. A usage that was not counted has no price."""
+        """Return the usage with its price. A usage that was not counted has no price. The prices are known only for the
+        usual address of a preset: another server may ask for others."""
         preset = self.presets.get(provider)
         if preset is None or usage is None or settings.url != preset.settings.url:
             return usage or UsageDelta(0, 0)
@@ -327,7 +331,7 @@ def _needs_key(settings: ProviderConfig) -> bool:
     return bool(settings.requires_auth)
 
 
-# The API, with its path and the functions that write requests and read answers.
+# The Responses API, with its path and the functions that write requests and read answers.
 RESPONSES_API: Final = OpenAIApi("OpenAI Responses API", "/responses", "/v1", build_responses_body, ResponsesReader)
 
 PROVIDER = OpenAIProvider("openai-responses", RESPONSES_API, RESPONSES, rank=15)

@@ -88,7 +88,7 @@ class CompletionsReader:
             case _:
                 return ()
 
-    def usage(self) -> UsageDelta | None:
+    def get_usage(self) -> UsageDelta | None:
         """Return the usage, None if the server has not counted it. DeepSeek has another field for cached tokens."""
         if self._usage is None:
             return None

@@ -105,7 +105,7 @@ class MessagesReader:
                 pass
         return ()
 
-    def usage(self) -> UsageDelta:
+    def get_usage(self) -> UsageDelta:
         """Return the usage. Only a gateway says the cost. As in the API, cached tokens are not counted as input
         tokens."""
         count = self._tokens.get

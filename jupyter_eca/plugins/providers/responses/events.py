@@ -84,7 +84,7 @@ class ResponsesReader:
                 pass
         return ()
 
-    def usage(self) -> UsageDelta | None:
+    def get_usage(self) -> UsageDelta | None:
         """Return the usage, None if the server has not counted it."""
         if self._usage is None:
             return None
