@@ -109,10 +109,10 @@ class NotebookRules:
             await self.list()
 
 
-def add_notebook_rules(policy: Policy, rules: Policy, *, allows: bool) -> Policy:
-    """Return the rules of an agent with those of a notebook. Without `allows`, the `allow` rules of the notebook do not
-    count, because the administrator's policy does not let users make such rules."""
-    return unite_policies(policy, rules if allows else rules.model_copy(update={"allow": {}}))
+def add_notebook_rules(policy: Policy, rules: Policy, *, may_have_allow_rules: bool) -> Policy:
+    """Return the rules of an agent with those of a notebook. Without `may_have_allow_rules`, the `allow` rules of the
+    notebook do not count, because the administrator's policy does not let users make such rules."""
+    return unite_policies(policy, rules if may_have_allow_rules else rules.model_copy(update={"allow": {}}))
 
 
 def _parse(text: str) -> list[RuleText]:

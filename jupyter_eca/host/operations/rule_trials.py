@@ -106,13 +106,16 @@ class RuleTrials:
         """Return the configuration as it would be with `rule` in place of `old`. A rule of a notebook is not in the
         configuration."""
         config = self._services.config
-        rules_in_files = [None if text is None or text.notebook is not None else text for text in (rule, old)]
-        policy = _edit(config.tool_call.approval, *rules_in_files)
+        rule_in_file, old_in_file = [
+            None if text is None or text.notebook is not None else text for text in (rule, old)
+        ]
+        policy = _edit(config.tool_call.approval, rule_in_file, old_in_file)
         tool_call = config.tool_call.model_copy(update={"approval": policy})
         return resolve(config.model_copy(update={"tool_call": tool_call}))
 
     def _find_tool(self, call: _PastCall, row: ChatRow, resolved: ResolvedConfig) -> ToolSpec | None:
-        """Return the tool of a call, as the agent of its chat has it now; None when it is gone."""
+        """Return the tool of a call, without the parts that the agent of its chat does not have now; None when the
+        tool is gone."""
         tool = self._services.toolbox.get(call.content.name, row.id)
         if tool is None or tool.spec.server != call.content.server:
             return None
@@ -139,21 +142,25 @@ class RuleTrials:
         )
         policy = resolved.get_agent(row.agent or "").policy
         if notebook:
-            own_rules = [text if text is not None and text.notebook == notebook else None for text in (rule, old)]
-            rules = assign_to_notebook(_edit(await services.notebook_rules.read(notebook), *own_rules), notebook)
-            allows = not services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
-            policy = add_notebook_rules(policy, rules, allows=allows)
+            own_rule, own_old = [
+                text if text is not None and text.notebook == notebook else None for text in (rule, old)
+            ]
+            rules = assign_to_notebook(_edit(await services.notebook_rules.read(notebook), own_rule, own_old), notebook)
+            # The administrator's policy can refuse rules that allow.
+            may_have_allow_rules = not services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
+            policy = add_notebook_rules(policy, rules, may_have_allow_rules=may_have_allow_rules)
         tool_call = ToolCall(content.id, content.name, tool, arguments=content.arguments, details=content.details)
-        # Whether an edit can be reviewed afterwards is only known when it is made.
-        was_reviewed_later = content.cause is not None and content.cause.kind == "review"
+        # Whether an edit can be reviewed afterwards is only known when it is made. So the setting `review` is used only
+        # for a call that ran without approval because of it. All other calls count as ones to approve before they run.
+        ran_before_review = content.cause is not None and content.cause.kind == "review"
         verdict = decide(
             policy,
             tool,
             content.arguments,
-            frozenset(),
+            frozenset(),  # what was approved for a session does not count
             targets=targets,
-            loads=tool_call.loads,  # what a page would load from elsewhere
-            review=services.config.review if was_reviewed_later else ReviewTime.BEFORE,
+            loads=tool_call.loads,  # what a page loads from elsewhere when it shows the cells that the call changes
+            review=services.config.review if ran_before_review else ReviewTime.BEFORE,
             is_sandboxed=tool_call.is_sandboxed,
         )
         return TriedCall(

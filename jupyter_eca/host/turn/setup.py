@@ -179,8 +179,8 @@ class Setups:
     def _restrict(self, policy: Policy, notebook_rules: Policy, bounds: Bounds) -> Policy:
         """Return the rules of an agent with those of the notebook in which the turn was asked, within the bounds."""
         if notebook_rules is not NO_RULES:
-            allows = not self._services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
-            policy = add_notebook_rules(policy, notebook_rules, allows=allows)
+            may_have_allow_rules = not self._services.config.policy.find_feature_refusal(Feature.ALLOW_RULES)
+            policy = add_notebook_rules(policy, notebook_rules, may_have_allow_rules=may_have_allow_rules)
         return bounds.restrict(policy)
 
     def _prepare_outside(
