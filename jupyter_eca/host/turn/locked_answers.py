@@ -25,8 +25,8 @@ An example. The notebook `sales.ipynb` has the cell `%%eca --lock Load sales.csv
 3. The author changes the question to "... without a price or a date". No recorded turn has its key. So the model is
    asked again, and the new answer replaces the old one in the lock file.
 4. The author changes the question again and forgets to run the cell. Nobody watches the run in CI, so it fails there:
-   it must not replace an answer that was reviewed by the answer of whatever model CI has. `--relock` asks the model
-   even there, and a lock file that did not exist before is also filled there.
+   a reviewed answer must not be replaced by one of whatever model CI has. `--relock` asks the model even there, and a
+   lock file that did not exist before is also filled there.
 
 What an answer depends on, and so what the key covers:
 
@@ -243,27 +243,27 @@ class LockedAnswers:
             return Verdict(Decision.ALLOW)  # it only returns its recorded result, or changes nothing
         state = chat.state
         policy = state.setup.policy or Policy()
-        current = self._services.current
-        files = current.workspace.files.with_folder(chat.choice.folder)
-        targets = await find_call_targets(files, current.config, tool.spec, call.arguments, chat.asked_notebook)
+        files = self._services.workspace.files.with_folder(chat.choice.folder)
+        targets = await find_call_targets(files, self._services.config, tool.spec, call.arguments, chat.asked_notebook)
         verdict = decide(policy, tool.spec, call.arguments, state.approved_scopes, trust=state.trust, targets=targets)
         skips = skip_question and verdict.decision is Decision.ASK and not verdict.needs_approval_each_time
         return Verdict(Decision.ALLOW) if skips else verdict
 
     async def save(self, chat: LiveChat) -> str:
-        """Record the answer that is about to end. Return why it was not recorded, for the user, or "".
+        """Record the turn if the reply of the model that ends now is its last one. In a replay, remember that the user
+        trusts the answer instead. Return why the turn was not recorded, for the user, or "".
 
-        The turn waits for this, because nbclient ends the kernel with its last cell.
+        Called at the end of each reply. The turn waits for this, because nbclient ends the kernel with its last cell.
         """
         locking = chat.locking
-        # Nothing is recorded before the end: calls follow, the vendor has interrupted the answer, or it is a summary.
+        # The turn goes on if the reply calls tools, if the vendor has interrupted it, or if it is a summary.
         if locking is None or chat.state.calls or chat.state.resumes_reply or chat.state.summary_under_way is not None:
             return ""
         if (replay := locking.replay) is not None:
             if self._services.subscribers.has_approver(chat.state.id):
                 await asyncio.to_thread(self._locks.trust, replay.turn.chain_digest)
             return ""
-        # The user has written more while the model answered. The key of the question does not cover that.
+        # If the user has written more while the model answered, nothing is recorded: the key does not cover that.
         if any(event.role is Role.USER and isinstance(event.content, TextContent) for event in locking.events):
             return NOT_LOCKED_STEERED
         try:
@@ -333,7 +333,8 @@ def _begin_replay(chat: LiveChat, turn: LockedTurn, at: int) -> Replay:
 
 
 def _list_durations(turn: LockedTurn) -> Iterator[int]:
-    """Yield how long the parts of a recorded turn took, in milliseconds. A replay takes these times one by one."""
+    """Yield two times in milliseconds for each recorded reply: that of its reasoning, and that of its calls. A replay
+    shows these times again, so its clock starts in the past by their sum."""
     for reply in turn.replies:
         yield sum(part.took_ms for part in reply.parts if isinstance(part, RecordedReasoning))
         yield sum(call.took_ms for call in reply.calls if isinstance(call, RecordedResult))

@@ -71,19 +71,22 @@ class LockedPrompt(ModelWithoutDefaults):
             json.dumps(self.model_dump(mode="json", include=set(LockedPrompt.model_fields)), sort_keys=True)
         )
 
-    def matches(self, now: LockedPrompt) -> bool:
-        """Return whether the answer to this recorded prompt may be replayed for the prompt `now`."""
-        return self.key == now.model_copy(update={"contexts": _fill_unread(self.contexts, now.contexts)}).key
+    def matches(self, current_prompt: LockedPrompt) -> bool:
+        """Return whether the answer to this recorded prompt may be replayed for `current_prompt`."""
+        contexts = _fill_unread(self.contexts, current_prompt.contexts)
+        return self.key == current_prompt.model_copy(update={"contexts": contexts}).key
 
-    def describe_changes(self, now: LockedPrompt) -> list[str]:
-        """Return the differences between this recorded prompt and the prompt `now`, in words for the user."""
-        contexts = _fill_unread(self.contexts, now.contexts)
+    def describe_changes(self, current_prompt: LockedPrompt) -> list[str]:
+        """Return the differences between this recorded prompt and `current_prompt`, in words for the user."""
+        contexts = _fill_unread(self.contexts, current_prompt.contexts)
         names = sorted(name for name in {*self.contexts, *contexts} if self.contexts.get(name) != contexts.get(name))
-        named = [field for field in ("model", "agent", "variant") if getattr(self, field) != getattr(now, field)]
-        changed = ["the prompt"] if self.prompt != now.prompt else []
+        named = [
+            field for field in ("model", "agent", "variant") if getattr(self, field) != getattr(current_prompt, field)
+        ]
+        changed = ["the prompt"] if self.prompt != current_prompt.prompt else []
         changed += [f"the {field} (it was {getattr(self, field) or 'not named'})" for field in named]
         changed += [f"what is in {name}" for name in names]
-        if self.previous != now.previous:
+        if self.previous != current_prompt.previous:
             changed.append("an answer before it in this chat")
         return changed
 
@@ -131,10 +134,11 @@ def compute_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _fill_unread(recorded: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    """Return the digests of contexts in `now`, by name. A context that cannot be read now (its digest is "") gets the
-    digest in `recorded`: a web page, for example, must not count as changed only because there is no network."""
-    return {name: seen or recorded.get(name, "") for name, seen in now.items()}
+def _fill_unread(recorded: dict[str, str], current_digests: dict[str, str]) -> dict[str, str]:
+    """Return `current_digests`, the digests of contexts by name. A context that cannot be read now (its digest is "")
+    gets the digest in `recorded`: a web page, for example, must not count as changed only because there is no
+    network."""
+    return {name: digest or recorded.get(name, "") for name, digest in current_digests.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +152,15 @@ class LockFiles:
     other_paths: tuple[Path, ...]
     """The other lock files in the folder. Their answers may be replayed too."""
     is_new: bool
-    """Whether no lock file exists yet that could belong to the notebook."""
+    """Whether the file `path` does not exist yet. Where only the folder is known: whether it has no lock file."""
 
     @classmethod
     def locate(cls, files: Files, lock: AnswerLock) -> Self:
         """Find the lock files for the `lock` of a client's request. It names a lock file, or a notebook, or only a
         folder. Where only the folder is known, its only lock file is used, or else the file `NAMELESS`.
 
-        Raises: ToolError for a path outside of the workspace, and for a name that does not end in `SUFFIX`.
+        Raises: ToolError for a lock file or a folder outside of the workspace, and for a lock file whose name does not
+        end in `SUFFIX`.
         """
         folder = Path(lock.folder)
         if lock.file:
@@ -164,7 +169,7 @@ class LockFiles:
             lock_file = files.resolve(str(folder / lock.file))
             return cls(files, lock_file, (), not lock_file.exists())
         if lock.notebook.endswith(".ipynb"):
-            with suppress(ToolError):
+            with suppress(ToolError):  # if the path is outside of the workspace, only the folder is used
                 lock_file = files.resolve(str((folder / lock.notebook).with_suffix(SUFFIX)))
                 others = tuple(path for path in _list_lock_files(files, lock_file.parent) if path != lock_file)
                 return cls(files, lock_file, others, not lock_file.exists())
@@ -196,14 +201,16 @@ class LockFiles:
         Raises: ToolError when the file cannot be read or written.
         """
         turns = list(self._read(self.path))
-        places = [
+        replaced_indexes = [
             index
             for index, recorded in enumerate(turns)
             if _is_same_turn(recorded, turn) or recorded.key == replaced_key
         ]
-        place = places[0] if places else len(turns)
-        after = [recorded for index, recorded in enumerate(turns) if index > place and index not in places]
-        turns[place:] = [turn, *after]
+        first_index = replaced_indexes[0] if replaced_indexes else len(turns)
+        after = [
+            recorded for index, recorded in enumerate(turns) if index > first_index and index not in replaced_indexes
+        ]
+        turns[first_index:] = [turn, *after]
         data: dict[str, Any] = {"version": 1, "about": _ABOUT, "turns": [_to_json(recorded) for recorded in turns]}
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
         try:
@@ -224,9 +231,9 @@ class LockFiles:
             raise ToolError(f"{self.files.shorten(path)} cannot be read: {error.strerror or error}.") from error
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "the file"
+            json_path = ".".join(map(str, first["loc"])) or "the file"
             raise ToolError(
-                f"{self.files.shorten(path)} is no lock file of ours: {place}: {first['msg']}.",
+                f"{self.files.shorten(path)} is no lock file of ours: {json_path}: {first['msg']}.",
                 "Fix it, take it back from version control, or delete it to ask anew.",
             ) from error
 
