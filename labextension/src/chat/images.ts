@@ -1,7 +1,8 @@
 /**
  * Turns images that are pasted or dropped into contexts of a prompt.
  *
- * This module knows no view: the prompt box is `view/composer/Composer.tsx`. Cells are in `pasted_cells.ts`.
+ * This module knows no view: the prompt box is `view/composer/Composer.tsx`. `pasted_cells.ts` turns pasted cells
+ * into contexts.
  */
 
 import { ImageContext } from '../wire/protocol';

@@ -36,6 +36,7 @@ export class ServerAttachments implements Attachments {
   /** Upload files into the folder of the active notebook. Lab asks before it replaces a file. */
   async upload(files: readonly File[]): Promise<readonly ChatContext[]> {
     const { FileBrowserModel } = await import('@jupyterlab/filebrowser');
+    // `auto: false`, because Lab need not list the root folder first, and keep the list up to date.
     const folder = new FileBrowserModel({ manager: this.manager, translator: this.translator, auto: false });
     try {
       await folder.cd(`/${this.findFolder()}`);

@@ -1,6 +1,6 @@
 /**
  * Splits Markdown that a model is still writing into segments. It splits only where text that is added later cannot
- * change how the earlier text is rendered. Pure.
+ * change how the earlier text is rendered. It also splits a long block of code into parts of some lines. Pure.
  *
  * This module knows no parser: `view/common/Markdown.tsx` renders each segment alone.
  */
@@ -11,9 +11,9 @@ export interface SegmentedText {
   readonly segments: readonly string[];
   /**
    * The offset in the last segment at which its last block of code begins, if nothing has ended that block yet;
-   * undefined otherwise.
+   * undefined otherwise. While a long block grows, it is drawn apart from the text before it.
    */
-  readonly openBlock: number | undefined;
+  readonly openBlockOffset: number | undefined;
 }
 
 /** Matches the line that begins or ends a block of code. */
@@ -37,6 +37,7 @@ const GROWING_NUMBER = /^\d+$/;
  * another text, it is ignored.
  */
 export function splitSegments(text: string, before?: SegmentedText): SegmentedText {
+  // No segment begins in a block of code or in a formula, so reading can start again at the last one.
   const kept = before !== undefined && text.startsWith(before.text) ? before.segments.slice(0, -1) : [];
   const segments = [...kept];
   /** The offset at which the present segment begins. */
@@ -73,17 +74,17 @@ export function splitSegments(text: string, before?: SegmentedText): SegmentedTe
   if (start < text.length) {
     segments.push(text.slice(start));
   }
-  return { text, segments, openBlock: fence === '' ? undefined : blockStart - start };
+  return { text, segments, openBlockOffset: fence === '' ? undefined : blockStart - start };
 }
 
-/** The number of lines in a part of `splitLines`. The page lays out only the parts that have changed. */
+/** The number of lines in a part of `splitCodeIntoParts`. The page lays out only the parts that have changed. */
 const PART_LINES = 100;
 
 /**
  * Split a block of code after each hundred lines. Joined, the parts are the text. When text is added, only the last
  * part changes, or a new part begins.
  */
-export function splitLines(text: string): readonly string[] {
+export function splitCodeIntoParts(text: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;
   let lines = 0;

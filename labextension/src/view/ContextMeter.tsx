@@ -33,7 +33,7 @@ const NEARLY_FULL = 0.8;
 export function ContextMeter({ usage, onCompact, estimate }: Props): React.ReactElement {
   const { trans } = useEnv();
   // The box itself gets the focus when it opens.
-  const { open, setOpen, close, frame } = usePopup('[role=dialog]');
+  const { open, setOpen, close, frameProps } = usePopup('[role=dialog]');
   const limit = usage.limit?.context ?? 0;
   const usedText = formatCount(usage.sessionTokens);
   const share = limit === 0 ? undefined : Math.min(1, usage.sessionTokens / limit);
@@ -43,7 +43,7 @@ export function ContextMeter({ usage, onCompact, estimate }: Props): React.React
       : trans.__('%1 of %2 tokens of context used', usedText, formatCount(limit));
   const nextEstimate = useNextEstimate(estimate, open);
   return (
-    <div className="eca-Meter-frame" {...frame}>
+    <div className="eca-Meter-frame" {...frameProps}>
       <button
         type="button"
         className="eca-Meter"

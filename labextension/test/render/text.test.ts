@@ -9,7 +9,7 @@ import { groupCommands, isCommand, narrowCommands } from '../../src/chat/command
 import { describeContext } from '../../src/mentions/mentions';
 import { SendRequest, listSuggestions } from '../../src/chat/suggestions';
 import { disableDiagrams } from '../../src/render/diagrams';
-import { SegmentedText, splitLines, splitSegments } from '../../src/render/markdown_segments';
+import { SegmentedText, splitCodeIntoParts, splitSegments } from '../../src/render/markdown_segments';
 import {
   formatCount,
   formatCost,
@@ -68,15 +68,15 @@ describe('Markdown is split', () => {
   });
 
   test('so that a block of code without an end is found in the last segment', () => {
-    const { segments, openBlock } = splitSegments('Text.\n\nCode:\n```\na\n```\n```js\nb\n');
-    expect(segments.at(-1)?.slice(openBlock)).toBe('```js\nb\n');
-    expect(splitSegments('```\na\n```\n').openBlock).toBeUndefined();
+    const { segments, openBlockOffset } = splitSegments('Text.\n\nCode:\n```\na\n```\n```js\nb\n');
+    expect(segments.at(-1)?.slice(openBlockOffset)).toBe('```js\nb\n');
+    expect(splitSegments('```\na\n```\n').openBlockOffset).toBeUndefined();
   });
 });
 
 test('code is split into parts of a hundred lines', () => {
   const text = Array.from({ length: 250 }, (_, n) => `line ${String(n)}\n`).join('') + 'last';
-  const parts = splitLines(text);
+  const parts = splitCodeIntoParts(text);
   expect(parts.join('')).toBe(text);
   expect(parts.map(part => part.split('\n').length - 1)).toEqual([100, 100, 50]);
 });

@@ -8,7 +8,7 @@
 import * as React from 'react';
 
 import { toPlainText } from '../../render/format';
-import { splitLines, splitSegments } from '../../render/markdown_segments';
+import { splitCodeIntoParts, splitSegments } from '../../render/markdown_segments';
 import { createElement } from './element';
 import { useEnv } from './env';
 import { LongText } from './LongText';
@@ -46,7 +46,7 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
   if (current !== segmented) {
     setSegmented(current);
   }
-  const { segments, openBlock } = current;
+  const { segments, openBlockOffset } = current;
   const hiddenCount = Math.max(0, segments.length - shownCount);
   return (
     <div className="eca-Markdown">
@@ -63,8 +63,8 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
       )}
       {segments.slice(hiddenCount).map((segment, index) => {
         const segmentIndex = hiddenCount + index;
-        const block = segmentIndex === segments.length - 1 ? openBlock : undefined;
-        return <Segment key={segmentIndex} text={segment} openBlock={block} />;
+        const block = segmentIndex === segments.length - 1 ? openBlockOffset : undefined;
+        return <Segment key={segmentIndex} text={segment} openBlockOffset={block} />;
       })}
     </div>
   );
@@ -73,17 +73,20 @@ export const Markdown = React.memo(function Markdown({ text }: { readonly text: 
 interface SegmentProps {
   readonly text: string;
   /** The offset of the block of code with which the text ends, while nothing has ended that block. */
-  readonly openBlock: number | undefined;
+  readonly openBlockOffset: number | undefined;
 }
 
 /** One segment of the text. */
-const Segment = React.memo(function Segment({ text, openBlock }: SegmentProps): React.ReactElement {
-  const isGrowing = useIsGrowing(openBlock !== undefined && text.length - openBlock > MAX_GROWING_LENGTH, text);
-  if (isGrowing && openBlock !== undefined) {
+const Segment = React.memo(function Segment({ text, openBlockOffset }: SegmentProps): React.ReactElement {
+  const isGrowing = useIsGrowing(
+    openBlockOffset !== undefined && text.length - openBlockOffset > MAX_GROWING_LENGTH,
+    text
+  );
+  if (isGrowing && openBlockOffset !== undefined) {
     return (
       <>
-        {openBlock > 0 && <RenderedSegment text={text.slice(0, openBlock)} />}
-        <GrowingCode text={text.slice(text.indexOf('\n', openBlock) + 1)} />
+        {openBlockOffset > 0 && <RenderedSegment text={text.slice(0, openBlockOffset)} />}
+        <GrowingCode text={text.slice(text.indexOf('\n', openBlockOffset) + 1)} />
       </>
     );
   }
@@ -112,7 +115,7 @@ function useIsGrowing(mayGrow: boolean, text: string): boolean {
  * thousands of lines that is rendered as a whole for each new line blocks the page.
  */
 function GrowingCode({ text }: { readonly text: string }): React.ReactElement {
-  const parts = splitLines(text);
+  const parts = splitCodeIntoParts(text);
   const first = Math.max(0, parts.length - MAX_CODE_PARTS);
   return (
     <div className="eca-Piece jp-RenderedHTMLCommon jp-RenderedMarkdown">

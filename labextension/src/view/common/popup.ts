@@ -18,8 +18,8 @@ export interface Popup {
   readonly setOpen: (open: boolean) => void;
   /** Closes the box, and focuses the button. */
   readonly close: () => void;
-  /** The properties of the element that contains the button and the box. */
-  readonly frame: {
+  /** The properties of the frame: the element that contains the button and the box. */
+  readonly frameProps: {
     readonly ref: React.RefObject<HTMLDivElement>;
     readonly onBlur: (event: React.FocusEvent<HTMLElement>) => void;
     readonly onKeyDown: (event: React.KeyboardEvent<HTMLElement>) => void;
@@ -46,7 +46,7 @@ export function usePopup(focusSelector: string): Popup {
     open,
     setOpen,
     close,
-    frame: {
+    frameProps: {
       ref,
       onBlur: event => {
         if (!event.currentTarget.contains(event.relatedTarget)) {

@@ -24,7 +24,8 @@ interface Props {
 /** The button and its menu. Without `onChoose` there is no menu: the button opens the dialog of the browser. */
 export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement {
   const { trans } = useEnv();
-  const { open, setOpen, close, frame } = usePopup('[role=menuitem]');
+  // The first item of the menu gets the focus when it opens.
+  const { open, setOpen, close, frameProps } = usePopup('[role=menuitem]');
   const input = React.useRef<HTMLInputElement>(null);
   /** Return the click handler of a menu item, which closes the menu and then calls `action`. */
   const createItemHandler = (action: () => void) => () => {
@@ -36,10 +37,10 @@ export function Attach({ onChoose, onFiles, accept }: Props): React.ReactElement
   };
   return (
     <div
-      {...frame}
+      {...frameProps}
       className="eca-Attach"
       onKeyDown={event => {
-        frame.onKeyDown(event);
+        frameProps.onKeyDown(event);
         if (open && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
           event.preventDefault();
           // The menu has two items, so both keys go to the other one.
