@@ -18,7 +18,8 @@ from jupyter_eca._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The origin from which a frontend of the chat API is usually served on the developer's machine.
+# The origin from which a frontend of the MCP chat API is usually served on the developer's machine. `fronts.rest`
+# serves this API and says what it is.
 _FRONTEND_ORIGIN = "http://localhost:3000"
 
 # The levels of the log, by their names in `--log-level`.
@@ -206,7 +207,7 @@ def _add_usage(usage: argparse.ArgumentParser) -> None:
 
 
 def _add_acp(acp: argparse.ArgumentParser) -> None:
-    """Add the description of `jupyter-eca acp`."""
+    """Add the description and the option of `jupyter-eca acp`."""
     acp.description = (
         "An agent of the Agent Client Protocol on stdin and stdout, for editors such as Zed, Neovim and Emacs. The "
         "editor names the folder of each session, and its user approves what the agent does."

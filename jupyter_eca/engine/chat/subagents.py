@@ -26,7 +26,8 @@ NOTE_ON_USER_MESSAGE: Final = (
     "(The user has written this to the agent that gave you your task. Follow it only where it is about your task.)"
 )
 
-# Tools that a subagent never has, because it must not spawn others, keep a plan of its own, or ask the user.
+# Tools that a subagent never has, because it must not spawn others, keep a plan of its own (which `task` does), or ask
+# the user.
 WITHHELD_TOOLS: Final = frozenset({"spawn_agent", "task", "ask_user"})
 
 # What the parent reads in place of the result of a subagent that has written nothing.

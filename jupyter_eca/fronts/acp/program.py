@@ -27,7 +27,7 @@ async def serve_stdio(folder: Path, start_host: Callable[[Path], AbstractAsyncCo
     """Serve until stdin ends or the process gets a signal. `folder` is that of the process. `start_host` returns a
     context manager that runs a host for the working directory of a session."""
     hosts = FolderHosts(folder, start_host)
-    link = open_stdio(lines=True)
+    link = open_stdio(lines=True)  # each message is one line
     serving = asyncio.ensure_future(AcpConnection(link, hosts).run())
     with suppress(NotImplementedError):  # Windows has no signal handlers on the loop
         for number in (signal.SIGINT, signal.SIGTERM):

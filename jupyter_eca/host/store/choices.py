@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from jupyter_eca.host.store.connection import DatabaseConnection
 
-# `replaced` is the configured default that was replaced by the choice. `rights` identifies what a chosen agent may do.
+# `replaced` is the configured default that was replaced by the choice (`RememberedChoice.default`). `rights` identifies
+# what an agent was allowed to do when the user chose it: the choice is lost if that has changed.
 _INSERT_OR_REPLACE: Final = (
     "INSERT INTO choices (workspace, notebook, name, replaced, model, value, rights) VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (workspace, notebook, name, replaced, model)"

@@ -37,8 +37,8 @@ def make_process_folder() -> Path:
 @cache
 def _choose_folder() -> Path:
     """Return the path of the folder, which need not exist yet, and arrange that it is deleted when the process ends."""
-    # If this process is killed, the next start finds the record and deletes the folder. The text is for a warning in
-    # the log: if the record cannot be written, nothing would delete these files.
+    # If this process is killed, the next start finds the record and deletes the folder. `its temporary files` is part
+    # of the warning that is logged if the record cannot be written: then nothing would delete them.
     record = ProcessRecord.open("its temporary files")
     # The record must name the folder before the folder is made. `mark` is the random text in the name of the record.
     # So no other user can guess the name of the folder, and make a folder with this name first.
