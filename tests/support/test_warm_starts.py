@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import warm_starts
 from tests.support.processes import have_ended
+from tests.support.timeouts import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,13 +117,15 @@ def test_a_signal_reaches_it_and_is_its_end(starts: warm_starts.WarmStarts, scri
 
 
 def test_an_interrupt_is_an_exception_in_it(starts: warm_starts.WarmStarts, script: Path) -> None:
-    script.write_text("import signal\nprint('up', flush=True)\nsignal.pause()")
+    # Whoever runs the tests in the background may have them ignore interrupts, and a process inherits that.
+    heed = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    script.write_text(f"import signal\n{heed}\nprint('up', flush=True)\nsignal.pause()")
     command = [sys.executable, str(script)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)
-        assert "KeyboardInterrupt" in process.communicate()[1]
+        assert "KeyboardInterrupt" in process.communicate(timeout=PATIENCE)[1]
     assert starts.count == 1
 
 
