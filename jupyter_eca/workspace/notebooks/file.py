@@ -281,6 +281,8 @@ def _parse(text: str) -> tuple[int, dict[str, Any]]:
         raise ValueError(f"its format version {major} is not known")
     content = nbformat.versions[major].to_notebook_json(raw, minor=minor)
     if major < 4:
+        if not isinstance(minor, int):
+            raise ValueError("nbformat_minor is not a number")  # the conversion would fail an assertion
         content = nbformat.convert(content, 4)
         for cell in content["cells"]:
             cell.pop("id", None)  # nbformat chose it at random, so the next read would give another id

@@ -156,6 +156,7 @@ ODD = (
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": "x"}, "cells": []}',
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"source": {"a": 1}}]}',
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"source": "x", "attachments": 3}]}',
+    '{"nbformat": 3, "nbformat_minor": "x", "metadata": {}, "worksheets": []}',
 )
 
 
