@@ -58,13 +58,15 @@ async def test_a_turn_its_requests_and_its_calls_are_spans_without_any_content(
     async with joined(jp_serverapp) as client:
         [*_] = [received async for received in client.ask("chat", "a secret prompt")]
     spans = ours(exporter)
-    assert [span.name for span in spans] == ["chat test", "execute_tool shell_command", "chat test", "invoke_agent"]
+    # The span of a call ends once its result is stored. The next request may have ended before.
+    assert sorted(span.name for span in spans[:-1]) == ["chat test", "chat test", "execute_tool shell_command"]
+    assert spans[-1].name == "invoke_agent"
     turn = spans[-1].get_span_context()
     assert turn is not None
     for span in spans[:-1]:
         assert span.parent is not None
         assert span.parent.span_id == turn.span_id
-    attributes = dict(spans[0].attributes or {})
+    attributes = dict(next(span for span in spans if span.name == "chat test").attributes or {})
     assert attributes.pop("gen_ai.usage.input_tokens")
     assert "gen_ai.usage.output_tokens" in attributes
     del attributes["gen_ai.usage.output_tokens"]
