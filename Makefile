@@ -24,9 +24,9 @@ CLEAN = env -u PYTHONDONTWRITEBYTECODE $(addprefix -u ,$(addsuffix _API_KEY,ANTH
 # is printed.
 AGAIN = --reruns 1 -rR
 # How many processes share the tests; 0 runs them in one, as is best with a debugger. Each has servers, kernels and a
-# browser of its own. Three, because many tests wait for a process: two leave a third of two cores idle. A browser keeps
-# a core busy.
-WORKERS ?= 3
+# browser of its own. Four, because many tests wait for a process: three leave a quarter of two cores idle. A
+# browser keeps a core busy.
+WORKERS ?= 4
 BROWSERS ?= 2
 # A worker that is done takes tests from the other. The browser's are shared by files: many start a server of their own.
 SHARED = -n $(WORKERS) --dist worksteal
