@@ -31,18 +31,18 @@ def get_data(item: Item) -> object:
 def add_notice(waiting: list[Item], notice: Notice) -> None:
     """Add a notice to the end of the waiting items. If it is the progress of a tool call or the state of a tool server,
     and an older one of the same call or server is among the last items, it takes the place of the older one."""
-    replaced = _get_replaced(notice)
-    for index in range(len(waiting) - 1, -1, -1) if replaced else ():
+    wanted = _make_replacement_key(notice)
+    for index in range(len(waiting) - 1, -1, -1) if wanted else ():
         old = waiting[index]
-        if not isinstance(old, Notice) or (key := _get_replaced(old)) is None:
+        if not isinstance(old, Notice) or (key := _make_replacement_key(old)) is None:
             break
-        if key == replaced:
+        if key == wanted:
             waiting[index] = notice
             return
     waiting.append(notice)
 
 
-def _get_replaced(notice: Notice) -> tuple[str | None, str] | None:
+def _make_replacement_key(notice: Notice) -> tuple[str | None, str] | None:
     """Return a key that equals that of the notices which this one replaces. None for a notice that replaces none."""
     match notice.params:
         case ChatToolCallProgressParams(id=id):
