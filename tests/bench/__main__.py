@@ -7,37 +7,16 @@ is 1.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
-from multiprocessing import get_context
-from pkgutil import iter_modules
 from time import monotonic
 from traceback import print_exc
 from typing import TYPE_CHECKING
 
-from tests import bench
 from tests.bench.figure import table
+from tests.bench.measure_apart import list_benches, measure_apart
 
 if TYPE_CHECKING:
     from tests.bench.figure import Figure
-
-
-def list_benches() -> list[str]:
-    names = [one.name for one in iter_modules(bench.__path__) if not one.name.startswith("_")]
-    return [name for name in names if hasattr(import_module(f"tests.bench.{name}"), "figures")]
-
-
-def measure(name: str) -> list[Figure]:
-    """Measure a bench in this process."""
-    return asyncio.run(import_module(f"tests.bench.{name}").figures())
-
-
-def measure_apart(name: str) -> list[Figure]:
-    """Measure a bench in a new process."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        return processes.submit(measure, name).result()
 
 
 def main(names: list[str]) -> int:
