@@ -107,6 +107,8 @@ class McpServer:
     again, fails to start, or is no longer wanted."""
     _kept_lists: ServerLists | None = None
     """The lists that are on disk."""
+    _keeping_lists: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while lists are written, so that older lists are never written after newer ones."""
     _redacted: tuple[McpServerConfig, int, tuple[tuple[str, ...] | None, str | None]] | None = None
     """The settings and the number of known secrets for which `_redact_settings` was last computed, and its result."""
     _retired: bool = False
@@ -212,9 +214,10 @@ class McpServer:
 
     async def keep_lists(self) -> None:
         """Write the present lists to the disk, if they are new."""
-        if self.connection is not None and (lists := self.connection.lists) != self._kept_lists:
-            self._kept_lists = lists
-            await asyncio.to_thread(self.known_lists.save, self.name, self.settings, lists)
+        async with self._keeping_lists:
+            if self.connection is not None and (lists := self.connection.lists) != self._kept_lists:
+                self._kept_lists = lists
+                await asyncio.to_thread(self.known_lists.save, self.name, self.settings, lists)
 
     async def _run_session(self) -> None:
         """Run one session of the server, to its end. The program of a server waits until few others are starting."""
