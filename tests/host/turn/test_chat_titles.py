@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_eca.engine.model.budget import GO_ON
-from jupyter_eca.engine.model.chat_title import read_title
 from jupyter_eca.protocol.base import Done
 from jupyter_eca.protocol.chats import ChatListParams, ChatListResult, ChatUpdateParams
 from jupyter_eca.protocol.costs import ChatCostsParams, ChatCostsResult
@@ -215,20 +214,3 @@ async def test_a_request_for_a_title_does_not_hold_up_a_deletion_or_the_end_of_t
             assert live is not None
         assert live.tasks == {}
         server.release.set()
-
-
-@pytest.mark.parametrize(
-    ("written", "title"),
-    [
-        ("Merge loses rows", "Merge loses rows"),
-        ('\n## "Merge loses rows."\nAnd more', "Merge loses rows"),
-        ("**合并丢失行**", "合并丢失行"),
-        ("نمی\u200cشود", "نمی\u200cشود"),
-        ("safe\u202egpj.exe", "safegpj.exe"),
-        ("red\x1b[31m \x07 bell", "red [31m bell"),
-        ("…", ""),
-        ("word " * 30, ""),
-    ],
-)
-async def test_a_title_is_one_line_of_plain_text(written: str, title: str) -> None:
-    assert read_title(written) == title
