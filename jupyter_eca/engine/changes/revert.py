@@ -9,6 +9,7 @@ and nothing has to be done for it.
     changes of a cell:  "a" -> "b",  "b" -> "c"
     source now "c":     both changes stand
     source now "b":     only the first one stands
+    source now "a":     neither stands; the user has undone both
     source now "x":     neither stands; somebody else has changed the cell
 
 The place of a cell is found by the order of the cells, not by an index, because other cells may have been added or
@@ -109,6 +110,8 @@ def find_standing(changes: Iterable[RecordedChange], now: str | None) -> Standin
         restored = now == change.after != change.before
         if change.decision is ChangeDecision.REVERTED and not restored:
             continue
+        if not standing and now in {change.after, change.before}:
+            broken = False  # the user has undone the newer changes by hand
         if now == change.after:
             standing.append(change)
             now = change.before
