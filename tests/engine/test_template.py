@@ -125,3 +125,79 @@ def test_a_command_is_read_to_its_end_or_refused(command: str) -> None:
     except ValueError:
         return
     assert "".join(map(written, parts)) == command
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "line"),
+    [
+        # Each place has its own quotes.
+        ("f {{x}}", "a b", "f 'a b'"),
+        ("f {{ x }}{{x}}", "a", "f aa"),
+        ("f '{{x}}'", "it's", "f 'it'\\''s'"),
+        ('f "{{x}}"', '$a "b" `c` \\', 'f "\\$a \\"b\\" \\`c\\` \\\\"'),
+        ("f $'{{x}}'", "it's \\n", "f $'it\\'s \\\\n'"),
+        ('f "$\'{{x}}"', "a'b", "f \"$'a'b\""),
+        ('f "a\\"{{x}}"', "`", 'f "a\\"\\`"'),
+        ("f 'a\\'{{x}}", "b c", "f 'a\\''b c'"),
+        ("f \\'{{x}}", "b c", "f \\''b c'"),
+        ("f $'a\\'{{x}}'", "b", "f $'a\\'b'"),
+        # Constructs that are only passed.
+        ("f $((1)) ${a} $(b) `c` {{x}}", "d", "f $((1)) ${a} $(b) `c` d"),
+        ('f "$(g {{x}})"', "a b", "f \"$(g 'a b')\""),
+        ('f "${a}`b`$((1))" {{x}}', "c d", "f \"${a}`b`$((1))\" 'c d'"),
+        ("(f {{x}}); (g)", "a b", "(f 'a b'); (g)"),
+        ("f a#b {{x}} # it's", "c d", "f a#b 'c d' # it's"),
+        ("f;# it's\ng {{x}}", "c d", "f;# it's\ng 'c d'"),
+        ("# it's\ng {{x}}", "c d", "# it's\ng 'c d'"),
+        ("f <<< {{x}}", "a b", "f <<< 'a b'"),
+        ("f < {{x}} > b", "a b", "f < 'a b' > b"),
+        # Here documents.
+        ("f <<END\n{{x}}\nEND\ng {{x}}", "$a 'b'", "f <<END\n\\$a 'b'\nEND\ng '$a '\"'\"'b'\"'\"''"),
+        ("f <<'END'\n{{x}}\nEND", "$a `b`", "f <<'END'\n$a `b`\nEND"),
+        ('f <<"END"\n{{x}}\nEND', "$a", 'f <<"END"\n$a\nEND'),
+        ("f <<\\END\n{{x}}\nEND", "$a", "f <<\\END\n$a\nEND"),
+        ("f <<-END\n\t{{x}}\n\tEND\n", "`", "f <<-END\n\t\\`\n\tEND\n"),
+        ("f <<A <<'B'\n{{x}}\nA\n{{x}}\nB\n", "$", "f <<A <<'B'\n\\$\nA\n$\nB\n"),
+        ("f <<END\n${a} $(b) `c` \\$ {{x}}\nEND", "d", "f <<END\n${a} $(b) `c` \\$ d\nEND"),
+        ("f <<'END'\n`(' {{x}}\nEND", "d", "f <<'END'\n`(' d\nEND"),
+        ("f <<END\n$a {{x}}\nEND", "d", "f <<END\n$a d\nEND"),
+        ("f <<END; g {{x}}\na\nEND", "b c", "f <<END; g 'b c'\na\nEND"),
+    ],
+)
+def test_an_argument_is_quoted_for_what_is_around_its_place(template: str, value: str, line: str) -> None:
+    assert fill(parse(template, ["x"]), {"x": value}) == line
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("f <<END\n{{x}}\nEND", "a\nEND"),
+        ("f <<END\nEN\\\n{{x}}\nEND", "D"),
+        ("f <<-END\n{{x}}\nEND", "\tEND"),
+    ],
+)
+def test_no_argument_ends_the_document_that_it_is_in(template: str, value: str) -> None:
+    with pytest.raises(ValueError, match="END"):
+        fill(parse(template, ["x"]), {"x": value})
+    assert fill(parse(template, ["x"]), {"x": f"{value}S"})
+
+
+def test_a_line_with_tabs_ends_only_a_document_that_ignores_them() -> None:
+    assert fill(parse("f <<END\n{{x}}\nEND", ["x"]), {"x": "\tEND"})
+
+
+@pytest.mark.parametrize(("template", "line"), [("f\n\ng `{{x}}`", 3), ("f `{{x}}`", 1), ("f <<END\n{{x}}\n", 2)])
+def test_an_error_names_the_line_of_the_construct(template: str, line: int) -> None:
+    with pytest.raises(ValueError, match=rf"\(line {line} of"):
+        parse(template, ["x"])
+
+
+def test_a_place_knows_its_line_and_a_place_without_a_value_is_empty() -> None:
+    parts = parse("f\n{{x}} {{y}} {{z}}", ["x", "y"])
+    places = [part for part in parts if isinstance(part, ArgumentPlace)]
+    assert [(place.name, place.line) for place in places] == [("x", 2), ("y", 2)]
+    assert fill(parts, {"x": "a"}) == "f\na  {{z}}"
+
+
+def test_a_list_of_values_is_several_words_outside_of_quotes_only() -> None:
+    assert fill(parse("f {{x}} '{{x}}'", ["x"]), {"x": ["a b", "é", 1]}) == "f 'a b' 'é' 1 '[\"a b\", \"é\", 1]'"

@@ -312,12 +312,10 @@ class _Reader:
         while self.position < len(self.text):
             if self._read_place(Quoting.RAW if raw else Quoting.DOCUMENT):
                 continue
-            if (
-                not raw
-                and self.text[self.position] == "$"
-                and self.text[self.position + 1 : self.position + 2] in {"(", "{"}
-            ):
-                self._skip_to(")" if self.text[self.position + 1] == "(" else "}", "a substitution")
+            ahead = self.text[self.position : self.position + 2]
+            if not raw and ahead in {"$(", "${"}:
+                self._copy(2)
+                self._skip_to(")" if ahead == "$(" else "}", "a substitution")
                 continue
             char = self._copy()
             if char == "\\" and not raw:
