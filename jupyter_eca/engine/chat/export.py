@@ -169,7 +169,7 @@ def _as_text(event: Event, runs: Mapping[str, ToolCallRunContent]) -> str:
         case ImageContent():
             return _format_image(content)
         case UrlContent(title=title, url=url):
-            return f"[{title}]({url})"
+            return f"[{_escape(title)}]({url})"
         case FlagContent(text=text):
             return f"Flag: {text}"
         case _:
