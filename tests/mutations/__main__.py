@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import time
-import tomllib
 from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
@@ -23,8 +22,8 @@ import pytest
 from tests.mutations.mutants import Mutant, list_code_mutants, list_modules
 from tests.mutations.rows import list_row_mutants
 from tests.mutations.runner import MutationRunner, Result
+from tests.mutations.survivors import read_survivors
 
-SURVIVORS = Path(__file__).with_name("survivors.toml")
 TESTS = ["tests/engine", "tests/mutations/conversations.py"]
 PLUGINS = ["-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin", "-p", "no:cacheprovider"]
 # A test that measures time would fail on a busy machine, and seem to notice whatever was changed.
@@ -53,11 +52,9 @@ def main(words: list[str]) -> int:
     parser.add_argument("--tests", nargs="+", default=TESTS, help="only these tests are run")
     parser.add_argument("--again", type=Path, help="a file of results: only what survived there is tried")
     options = parser.parse_args(words)
-    listed = tomllib.loads(SURVIVORS.read_text("utf-8"))
+    listed = read_survivors()
     since = time.monotonic()
-    found = [
-        name for pattern in options.modules or listed["modules"] for name in list_modules() if fnmatch(name, pattern)
-    ]
+    found = [name for pattern in options.modules or listed.modules for name in list_modules() if fnmatch(name, pattern)]
     modules = list(dict.fromkeys(found))
     mutants = [mutant for module in modules for mutant in (*list_code_mutants(module), *list_row_mutants(module))]
     if options.again:
@@ -70,25 +67,30 @@ def main(words: list[str]) -> int:
     pytest.main([*options.tests, *OPTIONS], plugins=[runner])
     results = runner.results
     runner.save()
-    survivors = [mutant.key for mutant, result in results.items() if result is Result.SURVIVED]
-    reasons = {key for group in listed["group"] for key in group["mutants"]}
-    new = [key for key in survivors if key not in reasons]
-    tried = {mutant.key for mutant in results}
-    noticed = [key for key in reasons if key in tried and key not in survivors]
-    gone = [key for key in reasons if key not in tried and key.partition(":")[0] in modules and not options.again]
+    survivors = [mutant for mutant, result in results.items() if result is Result.SURVIVED]
+    reasons = {mutant: listed.find_reason(mutant) for mutant in survivors}
+    new = [mutant.key for mutant, reason in reasons.items() if reason is None]
+    tried, survived = {mutant.key for mutant in results}, {mutant.key for mutant in survivors}
+    noticed = [key for key in listed.reasons if key in tried - survived]
+    is_whole = not options.again
+    gone = [key for key in listed.reasons if key not in tried and key.partition(":")[0] in modules and is_whole]
+    empty = listed.list_empty_kinds(survivors, results) if is_whole and not options.modules else []
     invalid = [mutant.key for mutant, result in results.items() if result is Result.INVALID]
     print(make_table(results))
+    for reason, count in Counter(filter(None, reasons.values())).most_common():
+        print(f"{count:>5} survived: {reason}")
     for title, keys in (
         ("Survived, and is not listed", new),
         ("Is listed, but a test notices it", noticed),
         ("Is listed, but is no mutant any more", gone),
+        ("Is listed as a kind, but tests notice all of it", empty),
         ("Could not be tried", invalid),
     ):
         if keys:
             print(f"\n{title}:", *keys, sep="\n")
     took = time.monotonic() - since
     print(f"\n{len(survivors)} of {len(results)} survived, {len(new)} of them not listed; {took:.0f} s")
-    return bool(new or noticed or gone or invalid)
+    return bool(new or noticed or gone or empty or invalid)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,11 @@ class Mutant(ABC):
     """The lines of the file that run when the changed statement runs."""
 
     @property
+    def changes_text(self) -> bool:
+        """Whether the change gives a text other letters, and changes nothing else."""
+        return False
+
+    @property
     def ran_in(self) -> str:
         """The file to which `lines` belong."""
         return self.module
@@ -61,6 +66,12 @@ class CodeMutant(Mutant):
     """Where it ends."""
     text: str
     """What takes its place."""
+    is_of_text: bool = False
+    """Whether both are the text of a string, in quotes."""
+
+    @property
+    def changes_text(self) -> bool:
+        return self.is_of_text
 
     def install(self) -> None:
         module = importlib.import_module(f"jupyter_eca.engine.{self.module}")
@@ -178,4 +189,5 @@ def list_code_mutants(module: str) -> Iterator[CodeMutant]:
         name = function.name.value
         place = f"{module}:{owner and owner + '.'}{name}"
         key = f"{place}: {before} -> {after}"
-        yield CodeMutant(module, place, key, find_lines(node), owner, name, start, end, text)
+        is_of_text = isinstance(node, libcst.SimpleString) and isinstance(changed, libcst.SimpleString)
+        yield CodeMutant(module, place, key, find_lines(node), owner, name, start, end, text, is_of_text)
