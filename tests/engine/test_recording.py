@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from jupyter_eca.engine import inputs
 from jupyter_eca.engine.approval.policy import Decision, Verdict
 from jupyter_eca.engine.chat.recording import (
+    RecordedReasoning,
     RecordedRejection,
+    RecordedRemark,
     RecordedReply,
     RecordedResult,
     RecordedText,
+    RecordedUsage,
     record_replies,
     replay_deltas,
 )
-from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, UsageDelta
+from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import ImagePart
-from jupyter_eca.protocol.content import Origin, RejectReason
+from jupyter_eca.protocol.content import Limit, Origin, RejectReason, UrlContent
 from tests.engine.talk import TOOLS, Talk, call
 
 
@@ -75,3 +82,121 @@ def test_a_recorded_turn_survives_its_file_and_the_engine() -> None:
             talk.ran(id, was.output, error=was.error, images=images)
     assert [str(outcome) for outcome in talk.outcomes()] == ["completed"]
     assert record_replies(event for event in talk.events if event.turn) == once
+
+
+# --- what the file of a recording has ---------------------------------------------------------------------------------
+
+
+def write(reply: RecordedReply) -> dict[str, Any]:
+    return json.loads(reply.model_dump_json(by_alias=True))
+
+
+def test_a_recording_has_its_texts_as_lines_and_leaves_out_what_is_as_always() -> None:
+    look, act, gone = (call("look", "1", '{"what": "a\\nb", "n": 1}'), call("act", "2"), call("gone", "3"))
+    talk = Talk().asks().says(ReasoningDelta("Hm.\nSo."), "Let me\nlook.", Remark("Slow."), UsageDelta(10, 5))
+    talk.says(*(replace(delta, index=index) for index, delta in enumerate((look, act, gone)))).done()
+    talk.ran("1", "Seen.\nAll.").rejects("2")
+    reply, last = record_replies(talk.events)
+    assert write(reply) == {
+        "parts": [
+            {"type": "reasoning", "text": ["Hm.\n", "So."], "tookMs": 10},
+            {"type": "text", "text": ["Let me\n", "look."]},
+            {"type": "remark", "text": ["Slow."]},
+            {
+                "type": "ran",
+                "tool": "look",
+                "arguments": {"what": {"$lines": ["a\n", "b"]}, "n": 1},
+                "output": ["Seen.\n", "All."],
+                "tookMs": 10,
+            },
+            {"type": "refused", "tool": "act", "reason": "user-choice"},
+            {**write(reply)["parts"][-1], "type": "ran", "tool": "gone", "error": True},
+        ],
+        "usage": {"input": 10, "output": 5},
+    }
+    assert write(last) == {}
+    assert RecordedReply.model_validate(write(reply)) == reply
+
+
+def test_a_piece_of_text_after_another_part_is_a_part_of_its_own() -> None:
+    talk = Talk().asks().says("a", "b", Remark("c"), "d").done()
+    (reply,) = record_replies(talk.events)
+    assert reply.parts == (RecordedText(text="ab"), RecordedRemark(text="c"), RecordedText(text="d"))
+
+
+def test_the_tokens_of_a_subagent_are_none_of_the_reply() -> None:
+    talk = Talk().asks().says(UsageDelta(10, 5, context_limit=100, output_limit=7)).calls(call("look"))
+    talk.feed(inputs.CostAdded(talk.now, 70, 80, 0.5)).ran("1").says(UsageDelta(20, 6), "Seen.").done()
+    first, last = record_replies(talk.events)
+    assert first.usage == RecordedUsage(input=10, output=5, limit=Limit(context=100, output=7))
+    assert last.usage == RecordedUsage(input=20, output=6)
+
+
+def test_a_turn_that_ends_with_a_call_has_a_last_reply_without_parts() -> None:
+    talk = Talk().asks().calls(call("look")).ran("1")
+    assert [len(reply.parts) for reply in record_replies(talk.events)] == [1, 0]
+    assert record_replies(()) == (RecordedReply(),)
+
+
+def test_pictures_and_links_belong_to_the_call_that_has_just_ended() -> None:
+    talk = Talk().asks().says(call("look", "1"), call("look", "2", index=1)).done()
+    link = UrlContent(title="A", url="https://example.org")
+    picture = ImagePart("image/png", "AAAA", "picture 1")
+    talk.feed(inputs.ToolFinished(talk.now, "1", "a", images=(picture, picture), links=(link, link)))
+    talk.ran("2", "b")
+    (first, second) = record_replies(talk.events)[0].calls
+    assert isinstance(first, RecordedResult)
+    assert isinstance(second, RecordedResult)
+    assert ([image.base64 for image in first.images], first.links) == (["AAAA", "AAAA"], (link, link))
+    assert (second.images, second.links) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"tool": "fetch_rule", "output": "Rule r", "rule": "s"}, "s"),
+        ({"tool": "fetch_rule", "output": "Rule r", "arguments": {"id": "r"}}, "r"),
+        ({"tool": "fetch_rule", "output": "Rule r", "arguments": {"id": "r"}, "error": True}, ""),
+        ({"tool": "fetch_rule", "output": "No rule", "arguments": {"id": "r"}}, ""),
+        ({"tool": "look", "output": "Rule r", "arguments": {"id": "r"}}, ""),
+    ],
+)
+def test_a_result_that_is_the_text_of_a_rule_is_known_also_in_files_of_version_0_1_0(
+    fields: dict[str, Any], rule: str
+) -> None:
+    assert RecordedResult.model_validate(fields).fetched_rule == rule
+
+
+def test_a_rule_that_was_fetched_is_recorded_with_its_id() -> None:
+    talk = Talk().asks().calls(call("look"))
+    talk.feed(inputs.ToolFinished(talk.now, "1", "a", fetched_rule="r"))
+    (fetched,) = record_replies(talk.events)[0].calls
+    assert isinstance(fetched, RecordedResult)
+    assert fetched.rule == "r"
+
+
+def test_a_long_text_is_replayed_in_pieces_and_the_usage_costs_nothing() -> None:
+    reply = RecordedReply(
+        parts=(RecordedText(text="x" * 401), RecordedReasoning(text="Hm", took_ms=7), RecordedRemark(text="c")),
+        usage=RecordedUsage(input=10, output=5, limit=Limit(context=100, output=7)),
+    )
+    usage = UsageDelta(10, 5, cost=0.0, context_limit=100, output_limit=7, replayed=True)
+    assert list(replay_deltas(reply, ())) == [
+        *((0, TextDelta("x" * length)) for length in (200, 200, 1)),
+        *((0, ReasoningDelta("Hm")), (7, ReasoningEnd()), (0, Remark("c")), (0, usage)),
+    ]
+    limitless = RecordedReply(usage=RecordedUsage(input=1, output=2))
+    assert list(replay_deltas(limitless, ())) == [(0, UsageDelta(1, 2, cost=0.0, replayed=True))]
+
+
+def test_calls_are_replayed_under_new_ids_and_numbers() -> None:
+    calls = (
+        RecordedResult(tool="look", arguments={"a": 1}),
+        RecordedText(text="and"),
+        RecordedRejection(tool="act", reason=RejectReason.USER),
+    )
+    assert list(replay_deltas(RecordedReply(parts=calls), ("n1", "n2"))) == [
+        (0, ToolCallDelta(0, "n1", "look", '{"a": 1}')),
+        (0, TextDelta("and")),
+        (0, ToolCallDelta(1, "n2", "act", "{}")),
+    ]
