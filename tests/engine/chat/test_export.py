@@ -53,8 +53,8 @@ def says(text: str) -> Event:
 
 
 def ran(output: str = "", *, error: bool = False, by: Person | None = None, **fields: Any) -> Event:
-    outputs = (TextOutput(text=output),) if output else ()
-    return event(ToolCalledContent(**{**CALL, "error": error, "outputs": outputs, **fields}), by=by)
+    values: dict[str, Any] = {**CALL, "error": error, "outputs": (TextOutput(text=output),) if output else (), **fields}
+    return event(ToolCalledContent(**values), by=by)
 
 
 def blocks(*events: Event, title: str = "A chat") -> list[str]:

@@ -46,7 +46,8 @@ def test_an_argument_is_shown_once_as_code_in_the_details_or_among_the_others(
 
 
 def command(**fields: Any) -> ShellCommandDetails:
-    return ShellCommandDetails(**{"commands": (), **fields})
+    values: dict[str, Any] = {"commands": (), **fields}
+    return ShellCommandDetails(**values)
 
 
 @pytest.mark.parametrize(
