@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from jupyter_eca.fronts.acp.client_servers import ClientServers
     from jupyter_eca.fronts.acp.tool_calls import CallKey
     from jupyter_eca.fronts.client_access import ClientAccess
+    from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.acp.content import ContentBlock
     from jupyter_eca.protocol.acp.updates import SessionUpdate
@@ -252,12 +253,12 @@ class AcpSession:
         self._begun.add(run.turn)
         prompt = Prompt(self.id, message, self.choice, contexts, turn=run.turn, author=self._client.access.user)
         try:
-            await self.host.turns.prompt(prompt)
+            chat = (await self.host.turns.prompt(prompt)).chat
         except BusyError as error:
             raise RemoteError(str(error), ErrorCode.BUSY) from error
         except LocalError as error:
             raise RemoteError(str(error)) from error
-        self._update_choice()
+        self._update_choice(chat.choice)
         try:
             if run.cancelled.is_set():
                 self.host.turns.stop(self.id)
@@ -266,7 +267,7 @@ class AcpSession:
             # The client has cancelled the request, or has left: nobody waits for the answer any more.
             self.host.turns.stop(self.id)
             raise
-        return self._make_result(run, outcome)
+        return self._make_result(run, outcome, chat)
 
     async def _await_tools(self, run: PromptRun) -> None:
         """Wait until the MCP servers of the session run or have failed, or until the prompt is cancelled."""
@@ -279,7 +280,7 @@ class AcpSession:
             for wait in waits:
                 wait.cancel()
 
-    def _make_result(self, run: PromptRun, outcome: Outcome) -> EndedTurn:
+    def _make_result(self, run: PromptRun, outcome: Outcome, chat: LiveChat) -> EndedTurn:
         """Return the answer to a prompt whose turn has ended. Raises: RemoteError for a turn that has failed."""
         if outcome is Outcome.STOPPED:
             return EndedTurn(stop_reason="cancelled")
@@ -290,9 +291,8 @@ class AcpSession:
             if not is_shown_as_message(kind):
                 raise RemoteError(text, data={"kind": kind.value})
             return EndedTurn(stop_reason="max_turn_requests" if kind is FailureKind.BUDGET else "end_turn")
-        live = self.host.chats.get_live(self.id)
-        limit = live.state.setup.max_steps if live is not None else 0
-        is_exhausted = live is not None and limit > 0 and live.state.steps >= limit
+        limit = chat.state.setup.max_steps
+        is_exhausted = limit > 0 and chat.state.steps >= limit
         return EndedTurn(stop_reason="max_turn_requests" if is_exhausted else "end_turn")
 
     def cancel(self) -> None:
@@ -333,12 +333,11 @@ class AcpSession:
             OptionsUpdate(config_options=opened.config_options),
         )
 
-    def _update_choice(self) -> None:
-        """If the turn runs with another agent than the client has chosen, for example after the command `/go`, take
-        over this agent for the next prompts, and inform the client."""
-        live = self.host.chats.get_live(self.id)
-        if live is not None and live.choice.agent != self.choice.agent and live.choice.agent:
-            self.choice = live.choice
+    def _update_choice(self, choice: Choice) -> None:
+        """If the turn runs with another agent (`choice`) than the client has chosen, for example after the command
+        `/go`, take over this agent for the next prompts, and inform the client."""
+        if choice.agent != self.choice.agent and choice.agent:
+            self.choice = choice
             self._client.start(self._send_choice())
 
     async def _send_choice(self) -> None:

@@ -177,11 +177,10 @@ class Assistant:
         await self.host.mcp.await_started(min(SERVER_START_SECONDS, self.host.config.mcp_timeout_seconds))
         with self._listen(prompt.chat, caller) as listener:
             begun = await self.host.turns.prompt(replace(prompt, author=caller.user))
-            live = self.host.chats.get_live(prompt.chat)
-            result = TurnResult(live.state.turn if live else "")
+            result = TurnResult(begun.chat.state.turn)
             draft = self.drafts.pop(prompt.chat, None)
-            if live and draft and draft.title:
-                self.host.chats.add_fact(live, MetadataContent(title=draft.title))
+            if draft and draft.title:
+                self.host.chats.add_fact(begun.chat, MetadataContent(title=draft.title))
             with self._stopping_on_failure(prompt.chat):
                 await self._follow(listener, result)
         return result.make_answer(prompt.chat, begun.model)

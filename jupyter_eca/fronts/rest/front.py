@@ -26,6 +26,7 @@ from jupyter_eca.redaction import HIDDEN
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
+    from jupyter_eca.host.chat.live_chat import LiveChat
     from jupyter_eca.host.host import Host
     from jupyter_eca.protocol.event import Person
     from jupyter_eca.protocol.mcp import ToolServerUpdatedParams
@@ -293,9 +294,9 @@ class RestFront:
         """
         id = PREFIX + chat
         choice = await self._choose_agent(id, agent)
-        await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds, author=by))
+        begun = await self._host.turns.prompt(Prompt(id, message, choice, bounds=self._bounds, author=by))
         # Nothing was awaited since the prompt returned, so the reader misses no event of the turn.
-        return self._make_turn(id, chat, held_characters=held_characters)
+        return self._make_turn(begun.chat, chat, held_characters=held_characters)
 
     async def _choose_agent(self, id: str, agent: str | None) -> Choice:
         """Return the choice (the agent and other options of a prompt) with the agent that the client has named. If
@@ -323,8 +324,7 @@ class RestFront:
         Raises: UnknownChat when no turn of the chat has this event.
         """
         id = PREFIX + chat
-        await self._host.chats.load(id, must_exist=True)
-        turn = self._make_turn(id, chat, after)
+        turn = self._make_turn(await self._host.chats.load(id, must_exist=True), chat, after)
         try:
             events = await self._host.chats.read_events(id)
             turn_id = next((event.turn for event in events if event.seq == after), "")
@@ -339,13 +339,12 @@ class RestFront:
         turn.reader.last_stored = events[-1].seq
         return turn
 
-    def _make_turn(self, id: str, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS) -> RestTurn:
-        """Return the turn that runs in a chat, with a new reader and a projection of its own. `id` is the host's id of
-        the chat, `chat` the client's. `after` is the number of the last event that the client knows. Raises:
-        UnknownChat."""
-        live = self._host.chats.get_live(id)
-        if live is None:
-            raise UnknownChat(f"There is no chat {chat!r}.")
+    def _make_turn(
+        self, live: LiveChat, chat: str, after: int = 0, held_characters: float = HELD_CHARACTERS
+    ) -> RestTurn:
+        """Return the turn that runs in a chat, with a new reader and a projection of its own. `chat` is the client's id
+        of the chat. `after` is the number of the last event that the client knows."""
+        id = live.state.id
         server = self._find_server(self._connected_server)
         tools = (server.tools or ()) if server else ()
         # Models know a tool as `server__tool`, clients as `tool`.

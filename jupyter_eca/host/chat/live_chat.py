@@ -185,6 +185,9 @@ class Prompt:
 class StartedTurn:
     """A turn that was started."""
 
+    chat: LiveChat
+    """Its chat. Whoever needs more of the turn than its events keeps this reference: the turn may have ended by now,
+    and its chat may be put to rest."""
     model: str
     """The full name of its model."""
     is_login_answer: bool = False

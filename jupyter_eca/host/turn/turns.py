@@ -146,7 +146,7 @@ class Turns:
         services.store.save_selection(prompt.chat, replace(choice.selection, notebook=notebook or None))
         # The client gets its answer when the prompt is stored. So the prompt is not lost if the server crashes then.
         await services.store.settle()
-        return StartedTurn(choice.model, is_login_answer=dialogue is not None)
+        return StartedTurn(chat, choice.model, is_login_answer=dialogue is not None)
 
     def _count_running(self) -> int:
         """Return how many chats are answering, without those of subagents."""
