@@ -321,8 +321,7 @@ class AcpSession:
     async def choose(self, choice: Choice) -> tuple[SelectUpdate, ...]:
         """Run the next prompts with another choice. Return the updates that inform the client."""
         self.choice = choice
-        if self.host.chats.get_live(self.id) is not None:
-            self.host.turns.choose(self.id, choice)
+        self.host.turns.choose(self.id, choice)
         return await self.describe_choice()
 
     async def describe_choice(self) -> tuple[SelectUpdate, ...]:

@@ -280,14 +280,30 @@ class Turns:
         self._steering.add(chat, message, contexts, by)
 
     def choose(self, chat: str, choice: Choice) -> None:
-        """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call."""
+        """Choose the model, agent and other settings of the next turns. Trust already counts for the next tool call.
+        The chat need not be in memory."""
         if live := self._chats.get_live(chat):
-            live.choice = choice.fill_from(live.choice)
-            self._services.store.save_selection(chat, live.choice.selection)
-            if choice.trust is not None:
-                trust = choice.trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
-                self._chats.feed(live, inputs.TrustChanged(now(), trust))
-                self._subagents.set_trust(chat, trust=trust)
+            self._choose(live, choice)
+        else:
+            self._tasks.start_detached(chat, "choose", self._load_and_choose(chat, choice))
+
+    def _choose(self, live: LiveChat, choice: Choice) -> None:
+        """Choose the settings of the next turns of a chat in memory, see `choose`."""
+        id = live.state.id
+        live.choice = choice.fill_from(live.choice)
+        self._services.store.save_selection(id, live.choice.selection)
+        if choice.trust is not None:
+            trust = choice.trust and not self._services.config.policy.find_feature_refusal(Feature.TRUST)
+            self._chats.feed(live, inputs.TrustChanged(now(), trust))
+            self._subagents.set_trust(id, trust=trust)
+
+    async def _load_and_choose(self, id: str, choice: Choice) -> None:
+        """Load a chat and choose its settings. A chat that is not stored has no settings of its own yet: the client
+        that has chosen them sends them with the first prompt."""
+        try:
+            self._choose(await self._chats.load(id, must_exist=True), choice)
+        except (UnknownChat, BusyError) as error:
+            _log.info("a choice for the chat %s is dropped: %s", id, error)
 
     def note(self, chat: str, text: str, text_for_model: str) -> None:
         """Add a note that belongs to no turn, for example about the end of a background job. The user sees `text`, and

@@ -16,7 +16,7 @@ from jupyter_eca.errors import BusyError, EcaError, LocalError, RemoteError, Too
 from jupyter_eca.fronts.eca import choices
 from jupyter_eca.fronts.eca import trust as folder_trust
 from jupyter_eca.fronts.eca.config_rights import check_may_approve
-from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt
+from jupyter_eca.host.chat.live_chat import NO_CHOICE, Choice, Prompt, get_stored_choice
 from jupyter_eca.host.subscribers import Notice
 from jupyter_eca.host.tools.kept_outputs import make_output_id
 from jupyter_eca.host.turn.open_notebooks import find_notebook_of_kernel
@@ -277,7 +277,8 @@ async def _remember_model(session: EcaSession, params: chat.ChatSelectedModelCha
     if place := await choices.find_place(session, params.notebook):
         id, memory = _find_host_id(session, params.chat_id), session.host.choice_memory
         live = session.host.chats.get_live(id) if id else None
-        agent = live.choice.agent if live else session.get_choice(id or "").agent
+        row = await session.host.chats.read_row(id) if id and live is None else None
+        agent = live.choice.agent if live else session.get_choice(id or "").fill_from(get_stored_choice(row)).agent
         if params.chosen is chat.ChosenPart.VARIANT:
             await memory.remember_variant(place, params.model, params.variant or "", agent)
         else:
