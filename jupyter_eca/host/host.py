@@ -221,6 +221,8 @@ class Host:
         chats.on_change.append(self.hooks.notify_status)
         self.outside_agents = OutsideAgents(services, chats, tasks, contexts, turn_hooks)
         chats.on_forget.append(self.outside_agents.forget)
+        # An agent may still say something, and the end of a job may begin a turn with the limits of the last one.
+        chats.needs += (self.outside_agents.is_running, self.jobs.is_running_for)
         chats.effects = EffectRunner(
             services,
             chats,

@@ -219,7 +219,20 @@ class TurnUnderWay:
 
 @dataclass
 class LiveChat:
-    """A chat in memory: what lasts from turn to turn."""
+    """A chat in memory: what lasts from turn to turn.
+
+    An idle chat that is not used for long is put to rest (`host.chat.registry`): it leaves memory, and is read from the
+    store when it is next needed. This is what becomes of its fields:
+
+    - It has no turn under way and no tasks, and it is not held: such a chat must stay (`must_stay`).
+    - `state`, `last_seq`, `choice`, `parent`, `pinned_prompt` and `plan` are read from the store.
+    - `UnstoredFacts` keeps what is not in the store and would be missed.
+    - `last_setup` and `unseen_change` are worked out again. `last_prompt` is only needed while a background job of the
+      chat runs, and then the chat stays.
+    - `cursor` and `known_versions` are lost, as at a restart of the server. The model is sent the position of the
+      cursor again, and must read a file again before it changes it. Both are old by then, and the versions of many
+      cells are large.
+    """
 
     state: ChatState
     """The engine's state."""
@@ -249,6 +262,8 @@ class LiveChat:
     """The id of the last turn in which a model was called."""
     is_held: bool = False
     """Whether the chat is being rolled back or copied, and takes no prompt."""
+    is_foreign: bool = False
+    """Whether it is stored for another workspace. Then it is only loaded by a prompt, and by nothing else."""
     dialogue: Dialogue | None = None
     """The dialogue that takes the next prompt as its answer."""
     locked_chain: dict[str, str] = field(default_factory=dict[str, str])
@@ -319,6 +334,12 @@ class LiveChat:
     def is_busy(self) -> bool:
         """Whether the chat takes no prompt now."""
         return self.is_held or self.state.status is not TurnStatus.IDLE
+
+    @property
+    def must_stay(self) -> bool:
+        """Whether the chat cannot be put to rest: something goes on in it, or only a prompt could load it again."""
+        waits = self.dialogue is not None and not self.dialogue.is_over
+        return self.is_busy or bool(self.tasks) or waits or self.is_foreign
 
     @contextmanager
     def hold(self, *, during_command: bool = False) -> Generator[None]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jupyter_eca.engine.model.context_window import break_down
 from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.errors import ToolError
+from jupyter_eca.host.newest_items import NewestItems
 from jupyter_eca.host.store import CostFilter, Spending, Total
 from jupyter_eca.protocol.context import CellContext, CursorContext, NotebookContext, OutputContext
 
@@ -111,7 +112,7 @@ class Ledger:
         self._store = store
         self._chats = chats
         # The last request of each chat.
-        self._last: dict[str, _LastRequest] = {}
+        self._last = NewestItems[str, _LastRequest]()
 
     def estimate_usage(self, bill: Bill, request: ModelRequest) -> UsageDelta:
         """Estimate the tokens of a request before it is sent.
@@ -152,8 +153,8 @@ class Ledger:
     async def read_account(self, chat: str, at: int) -> Account:
         """Return the costs that a client shows for a chat. `at` is a time of the day that counts as today, in
         milliseconds since the epoch."""
-        live = self._chats.get_live(chat)
-        turn, notebook = (live.last_paid_turn, live.notebook) if live else ("", "")
+        facts = self._chats.get_facts(chat)
+        turn, notebook = facts.last_paid_turn, facts.notebook
         return Account(
             await self.sum_costs(CostFilter(chat, turn)) if turn else Total(),
             await self.sum_costs(CostFilter(chat)),

@@ -21,6 +21,7 @@ from jupyter_eca.engine.model.texts import HOOK_MESSAGE, Section
 from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.host import hooks
 from jupyter_eca.host.hooks import HookReply, HookType
+from jupyter_eca.host.newest_items import NewestItems
 from jupyter_eca.protocol.content import HookActionFinishedContent, HookActionStartedContent, TextContent
 from jupyter_eca.workspace.jobs.sandbox import make_sandbox
 
@@ -92,11 +93,11 @@ class Hooks:
         # failures are shown again.
         self._reported: tuple[object, set[str]] = None, set()
         # The status that the `chatStatusChanged` hooks got last, by chat.
-        self._reported_status: dict[str, dict[str, Any]] = {}
-        self.chat_start_texts: dict[str, str] = {}
+        self._reported_status = NewestItems[str, dict[str, Any]]()
+        self.chat_start_texts = NewestItems[str, str]()
         """The texts that `chatStart` hooks add to the system prompt, by chat. It has each chat that had a prompt since
-        the server started."""
-        self.parents: dict[str, str] = {}
+        the server started, up to a limit: for an older one the hooks run again, as after a restart."""
+        self.parents = NewestItems[str, str]()
         """The id of the parent chat, by the id of the subagent's chat."""
 
     def has_hooks(self, type: HookType) -> bool:

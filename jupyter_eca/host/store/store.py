@@ -100,6 +100,8 @@ class Store:
         self._publish = publish
         # What the next commit stores.
         self._pending: list[Event] = []
+        # The chats of which the commit under way stores something.
+        self._committing_chats: frozenset[str] = frozenset()
         # The settings of the next turns of chats, by the id of the chat.
         self._queued_selections: dict[str, StoredSelection] = {}
         # The costs of requests.
@@ -296,6 +298,11 @@ class Store:
         stored = await self._use(lambda tables: tables.read_events(chat, after))
         return [*stored, *(event for event in self._unsaved if event.chat == chat)]
 
+    def list_unsaved_chats(self) -> set[str]:
+        """Return the chats of which an event or the settings are not stored yet."""
+        events = (*self._pending, *self._unsaved)
+        return {*(event.chat for event in events), *self._queued_selections, *self._committing_chats}
+
     def explain_unsaved(self, chat: str) -> str:
         """Return why a chat cannot be stored now, and what to do about it; "" when all of it is stored."""
         if chat not in self._unsaved_chats:
@@ -377,6 +384,7 @@ class Store:
         moment ago."""
         async with self._committing:
             fresh, self._pending = merge_pieces(self._pending), []
+            self._committing_chats = frozenset((*(event.chat for event in fresh), *self._queued_selections))
             if self._failure and not retry and asyncio.get_running_loop().time() < self._retry_at:
                 self._unsaved += fresh
                 self._note_unsaved()
@@ -386,6 +394,7 @@ class Store:
                 if is_streamed_piece(fresh[-1]):
                     self._streamed_at = asyncio.get_running_loop().time()
                 self._publish(fresh)
+            self._committing_chats = frozenset()
 
     async def _store(self, fresh: list[Event]) -> list[Event]:
         """Store new events behind those that could not be stored before. Return the new ones as they are published.

@@ -195,6 +195,10 @@ class BackgroundJobs:
                 return entry.snapshot()
         return None
 
+    def is_running_for(self, chat: str) -> bool:
+        """Return whether a job of a chat runs. `chat` is the id of the chat."""
+        return any(str(entry.job.chat_id) == chat and not entry.ended.is_set() for entry in self._entries.values())
+
     def list(self) -> tuple[Job, ...]:
         """List the running jobs, and the last ones that ended."""
         return tuple(entry.snapshot() for entry in self._entries.values())
