@@ -312,11 +312,15 @@ class McpManager:
 
     def list_prompts(self) -> Mapping[str, tuple[ServerPrompt, ...]]:
         """Return the prompts of the servers, by server name."""
-        return {server.name: server.info.prompts or () for server, _ in self._list_offers()}
+        from jupyter_eca.mcp_client.results import describe_prompt
+
+        return {server.name: tuple(map(describe_prompt, lists.prompts)) for server, lists in self._list_offers()}
 
     def list_resources(self) -> Mapping[str, tuple[ServerResource, ...]]:
         """Return the resources of the servers, by server name."""
-        return {server.name: server.info.resources or () for server, _ in self._list_offers()}
+        from jupyter_eca.mcp_client.results import describe_resource
+
+        return {server.name: tuple(map(describe_resource, lists.resources)) for server, lists in self._list_offers()}
 
     def list_instructions(self) -> Mapping[str, str]:
         """Return the instructions of the servers for a model, by server name."""

@@ -10,18 +10,8 @@ from jupyter_eca.host.chat.ports import CommandAnswer, CommandReplacement
 from jupyter_eca.protocol.command import ChatCommand, CommandArgument, CommandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jupyter_eca.engine.text.slash_commands import CommandCall
     from jupyter_eca.host.host import Host
-    from jupyter_eca.protocol.mcp import ServerPrompt
-
-
-def _list_prompts(host: Host) -> Iterator[tuple[str, ServerPrompt]]:
-    """Yield each prompt with the name of its server."""
-    for server in host.mcp.list_servers():
-        for prompt in server.prompts or ():
-            yield server.name, prompt
 
 
 def list_commands(host: Host) -> tuple[ChatCommand, ...]:
@@ -33,7 +23,8 @@ def list_commands(host: Host) -> tuple[ChatCommand, ...]:
             type=CommandKind.MCP_PROMPT,
             arguments=tuple(CommandArgument(**argument.model_dump()) for argument in prompt.arguments),
         )
-        for server, prompt in _list_prompts(host)
+        for server, prompts in host.mcp.list_prompts().items()
+        for prompt in prompts
     )
 
 
