@@ -1,4 +1,4 @@
-"""Lets the processes that tests start be forks of a Python that has our imports: `warm_process.py`.
+"""Lets the processes that tests start be forks of a Python that has our imports: `fork_server.py`.
 
 Half of what the tests cost was Python that starts: `import jupyter_eca.host.host` is half a second of CPU, and hundreds
 of tests start a process of ours, a kernel or a server of the SDK of MCP. A fork is there at once. It is a process like
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_PROGRAM: Final = Path(__file__).with_name("warm_process.py")
+_PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 _ROOT: Final = Path(__file__).parents[2]
 
 # What a program imports first of all, by the name of the program.
@@ -95,7 +95,7 @@ _IMPORTS: Final = {
 
 # What kernels are started with for the sake of a debugger. It warns without it, and nothing else changes.
 _HARMLESS: Final = "-Xfrozen_modules=off"
-# The variables of Python that `warm_process.py` knows, and those that are read when they are needed.
+# The variables of Python that `fork_server.py` knows, and those that are read when they are needed.
 _KNOWN_VARIABLES: Final = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHON_KEYRING_BACKEND", "PYTHONSTARTUP"}
 
 _SET_SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
