@@ -33,15 +33,12 @@ if sys.version_info < (3, 12):
     setattr(typing, _find_members, functools.cache(getattr(typing, _find_members)))
 
 _WARM_STARTS = warm_starts.install()
-# What a real JupyterLab or a Jupyter server starts, starts as it does for users.
-_COLD_FOLDERS = ("tests/apps/server/", "tests/e2e/browser/")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if _WARM_STARTS is not None:
-        is_cold = item.nodeid.startswith(_COLD_FOLDERS) or item.get_closest_marker("cold_start") is not None
-        _WARM_STARTS.is_on = not is_cold
+        _WARM_STARTS.is_on = item.get_closest_marker("cold_start") is None
 
 
 def pytest_unconfigure() -> None:

@@ -1,11 +1,14 @@
 """A Python that has imported what the processes of tests import, and waits: it forks for each process that a test
 starts. `warm_starts.py` starts it, and says why.
 
-    python tests/support/warm_process.py SOCKET MODULE...
+    python -m tests.support.fork_server SOCKET MODULE...
 
 It reads requests from the socket, which it has inherited under this number. It has one thread, so a fork of it is
 whole. A fork takes over the arguments, the environment, the folder and the open files of the request, and then does
 what `python -m MODULE` or `python SCRIPT` does.
+
+A Jupyter server starts kernels itself. So it gets a fork server of its own, which is a fork, too: its kernels are its
+children, as always.
 """
 
 from __future__ import annotations
@@ -18,12 +21,15 @@ import json
 import os
 import pkgutil
 import runpy
+import signal
 import socket
 import sys
 import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from tests.support import warm_starts
 
 # The most open files that a request can have.
 _MAX_FILES = 32
@@ -92,14 +98,22 @@ def open_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def become(request: dict[str, Any], files: list[int], usual_path: list[str]) -> None:
-    """Be the process that the request asks for, up to the end of its program. Raises: whatever the program raises."""
-    take_files(files, request["numbers"])
+def become(request: dict[str, Any], files: list[int], usual_path: list[str], own_server: socket.socket | None) -> None:
+    """Be the process that the request asks for, up to the end of its program. `own_server` leads to the fork server for
+    what it starts. Raises: whatever the program raises."""
+    numbers = list(request["numbers"])
+    if own_server is not None:
+        files, numbers = [*files, own_server.fileno()], [*numbers, max(numbers) + 1]
+    take_files(files, numbers)
     if request["folder"] is not None:
         os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
     open_streams()
+    if own_server is not None:
+        own_server.detach()
+        os.set_inheritable(numbers[-1], False)
+        warm_starts.start_from(socket.socket(fileno=numbers[-1]), request["starts"])
     target, *arguments = request["command"]
     is_module = request["is_module"]
     first = Path.cwd() if is_module else Path(target).resolve().parent
@@ -138,26 +152,57 @@ def build_models() -> None:
             model.model_rebuild(raise_errors=False)
 
 
+def fork_server_for(files: list[int]) -> tuple[socket.socket, bool]:
+    """Fork a fork server for this process, which is about to be a program with these files. Return the link between
+    the two, and whether this process is the new fork server."""
+    for_program, for_server = socket.socketpair()
+    if os.fork():
+        for_server.close()
+        return for_program, False
+    for_program.close()
+    for file in files:
+        os.close(file)
+    return for_server, True
+
+
+def serve(link: socket.socket, usual_path: list[str]) -> None:
+    """Fork for each request, until whoever makes the requests is gone. In a fork, run its program and return."""
+    heed_interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while (request := read_request(link)) is not None:
+        wanted, files = request
+        if new := fork_for_tests(new_session=wanted["new_session"]):
+            for file in files:
+                os.close(file)
+            link.sendall(new.to_bytes(8))
+            continue
+        link.close()
+        own_server = None
+        if wanted["starts"]:
+            own_server, is_server = fork_server_for(files)
+            if is_server:
+                link = own_server
+                continue
+        signal.signal(signal.SIGINT, heed_interrupts)
+        become(wanted, files, usual_path, own_server)
+        return
+
+
 def main(number: str, *names: str) -> None:
-    own = {str(Path(__file__).parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)}
+    del sys.path[0]  # the folder that this module was found in
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     usual_path = [path for path in sys.path if path not in own]
-    sys.path.remove(str(Path(__file__).parent))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]
     link = socket.socket(fileno=int(number))
     import_all(list(names))
     if "pydantic" in sys.modules:
         build_models()
+    # A fork has no other thread, and what one held would stay locked in it.
+    assert len([*Path("/proc/self/task").iterdir()]) == 1, names
     gc.collect()
     gc.freeze()
     link.sendall(b"!")  # it can fork from now on
-    while (request := read_request(link)) is not None:
-        wanted, files = request
-        if (new := fork_for_tests(new_session=wanted["new_session"])) == 0:
-            link.detach()
-            become(wanted, files, usual_path)
-            return
-        for file in files:
-            os.close(file)
-        link.sendall(new.to_bytes(8))
+    serve(link, usual_path)
 
 
 if __name__ == "__main__":

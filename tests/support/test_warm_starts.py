@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -42,12 +42,15 @@ print("to stderr", file=sys.stderr)
 """
 
 
+def find_usual_start() -> Any:
+    start = getattr(subprocess, "_fork_exec")  # noqa: B009  # private
+    return start.start if isinstance(start, warm_starts.WarmStarts) else start
+
+
 @pytest.fixture
 def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[warm_starts.WarmStarts]:
     """Forks for these tests alone, whatever the others have."""
-    usual = getattr(subprocess, "_fork_exec")  # noqa: B009  # private
-    real = usual.start if isinstance(usual, warm_starts.WarmStarts) else usual
-    starts = warm_starts.WarmStarts(real)
+    starts = warm_starts.WarmStarts(find_usual_start())
     starts.wait_for("tour_server.py")
     monkeypatch.setattr(subprocess, "_fork_exec", starts)
     yield starts
@@ -136,6 +139,36 @@ def test_a_module_is_found_in_its_folder_and_on_its_path(starts: warm_starts.War
     )
     assert done.stdout.startswith("eca ")
     assert starts.count == 1
+
+
+OUTER = """
+import os, signal, subprocess, sys, threading
+inner = [sys.executable, "inner.py", str(os.getpid())]
+print("fractions" in sys.modules, subprocess.run(inner, capture_output=True, text=True, check=True).stdout)
+with subprocess.Popen([*inner, "pause"], stdout=subprocess.PIPE, start_new_session=True) as process:
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    print(process.wait())
+"""
+INNER = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+print("fractions" in sys.modules, os.getppid() == int(sys.argv[1]), flush=True)
+if "pause" in sys.argv:
+    signal.pause()
+"""
+
+
+def test_what_a_fork_starts_is_a_fork_and_its_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "inner.py").write_text(INNER)
+    starts = warm_starts.WarmStarts(find_usual_start(), {"outer.py": ("fractions",)}, {"outer.py": ("inner.py",)})
+    starts.wait_for("outer.py")
+    monkeypatch.setattr(subprocess, "_fork_exec", starts)
+    command = [sys.executable, "outer.py"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines() == ["True True True", "", str(-signal.SIGINT)]
+    starts.close()
 
 
 def test_what_is_not_simple_starts_as_usual(starts: warm_starts.WarmStarts, script: Path) -> None:

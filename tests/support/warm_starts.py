@@ -1,9 +1,10 @@
 """Lets the processes that tests start be forks of a Python that has our imports: `fork_server.py`.
 
 Half of what the tests cost was Python that starts: `import jupyter_eca.host.host` is half a second of CPU, and hundreds
-of tests start a process of ours, a kernel or a server of the SDK of MCP. A fork is there at once. It is a process like
-any other: a child of the process of the tests, with arguments, environment, folder, open files and a session of its
-own.
+of tests start a process of ours, a kernel or a server of the SDK of MCP; JupyterLab imports for more than two seconds.
+A fork is there at once. It is a process like any other: a child of the process of the tests, with arguments,
+environment, folder, open files and a session of its own. The kernels that a JupyterLab starts are forks, too, and its
+children.
 
 What a fork does not show is the start itself: that the imports work and are light. So a module of tests that is about
 the start has `pytestmark = pytest.mark.cold_start`, or a test that mark. Whatever is not simple starts as usual, too: a
@@ -26,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-_PROGRAM: Final = Path(__file__).with_name("fork_server.py")
+_FORK_SERVER: Final = "tests.support.fork_server"
 _ROOT: Final = Path(__file__).parents[2]
 
 # What a program imports first of all, by the name of the program.
@@ -70,6 +71,28 @@ _KERNELS: Final = (
     "IPython.core.oinspect",
     "IPython.extensions.storemagic",
 )
+# What its kernels import, and what a server does when it starts, when its first page comes, and when its first chat
+# begins. The modules of the programs themselves are not among them: importing them looks for the user's folders.
+_SERVERS: Final = (
+    *_KERNELS,
+    "anyio._backends._asyncio",
+    "jupyter_lsp",
+    "jupyter_server.serverapp",
+    "jupyter_server_terminals",
+    "jupyterlab.commands",
+    "jupyterlab.debuglog",
+    "jupyterlab.extensions",
+    "jupyterlab.handlers.build_handler",
+    "jupyterlab.handlers.error_handler",
+    "jupyterlab.handlers.extension_manager_handler",
+    "jupyterlab.handlers.plugin_manager_handler",
+    "nbconvert.exporters",
+    "notebook_shim.shim",
+    "psutil",
+    "jupyter_eca.apps.server.extension",
+    "jupyter_eca.engine.approval.code_targets",
+    "jupyter_eca.workspace.kernels.jupyter_server",
+)
 _SMALL_PROGRAMS: Final = (
     "argparse",
     "base64",
@@ -80,18 +103,23 @@ _SMALL_PROGRAMS: Final = (
     "typing",
     "urllib.request",
 )
-_IMPORTS: Final = {
+_IMPORTS: Final[Mapping[str, tuple[str, ...]]] = {
     "jupyter_eca": _PROGRAMS,
     "tests.fronts.ahp.killed": _PROGRAMS,
     "tests.host.turn.killed": _PROGRAMS,
     "ipykernel_launcher": _KERNELS,
     "IPython": _KERNELS,
+    "jupyterlab": _SERVERS,
+    "notebook": _SERVERS,
     "fake_agent.py": _SMALL_PROGRAMS,
     "puppet_server.py": _SMALL_PROGRAMS,
     "raw_server.py": _SMALL_PROGRAMS,
     "tour_server.py": _SMALL_PROGRAMS,
     "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base", "anyio._backends._asyncio"),
 }
+
+# Servers start kernels.
+_STARTS: Final = dict.fromkeys(("jupyterlab", "notebook"), ("ipykernel_launcher",))
 
 # What kernels are started with for the sake of a debugger. It warns without it, and nothing else changes.
 _HARMLESS: Final = "-Xfrozen_modules=off"
@@ -114,13 +142,20 @@ class _Wanted:
 class WarmStarts:
     """Stands in for the function that `subprocess` starts processes with."""
 
-    def __init__(self, start: Any) -> None:
+    def __init__(
+        self,
+        start: Any,
+        imports: Mapping[str, tuple[str, ...]] = _IMPORTS,
+        started: Mapping[str, tuple[str, ...]] = _STARTS,
+    ) -> None:
+        """`started` are the programs that a program itself starts as forks. Their imports are among its own."""
         self.is_on = True
         self.start = start
         self.count = 0
         """How many processes were forks."""
-        # A kernel keeps the process that has started it when it is imported.
-        self._environment = {**os.environ, "JPY_PARENT_PID": str(os.getpid())}
+        self._imports = imports
+        self._started = started
+        self._environment = dict(os.environ)
         self._links: dict[tuple[str, ...], socket.socket] = {}
         self._ready: set[tuple[str, ...]] = set()
         self._waiting: list[subprocess.Popen[bytes]] = []
@@ -132,7 +167,7 @@ class WarmStarts:
         if wanted is None:
             return self.start(*details)
         with self._lock:
-            link = self._find_link(_IMPORTS[wanted.program], seconds=0)
+            link = self._find_link(self._imports[wanted.program], seconds=0)
             if link is None:
                 return self.start(*details)
             self._inherit_orphans(True)
@@ -165,7 +200,7 @@ class WarmStarts:
         # The pipe that tells of a failed start, which a fork does not need.
         failures = details[13]
         new_session, *unusual = details[15:22]
-        given = _split([os.fsdecode(word) for word in command], executables)
+        given = self._split([os.fsdecode(word) for word in command], executables)
         if given is None or not close_files or any(value not in {None, -1} for value in unusual):
             return None
         program, is_module, words = given
@@ -183,14 +218,25 @@ class WarmStarts:
             "folder": str(place),
             "new_session": bool(new_session),
             "numbers": numbers,
+            "starts": self._started.get(program, ()),
         }
         return _Wanted(program, json.dumps(request).encode(), files)
+
+    def _split(self, command: list[str], executables: Sequence[bytes]) -> tuple[str, bool, list[str]] | None:
+        """Return the program as a key of the imports, whether it is a module, and its words; None if it is another."""
+        if [os.fsdecode(executable) for executable in executables] != [sys.executable]:
+            return None
+        words = [word for word in command[1:] if word != _HARMLESS]
+        is_module = words[:1] == ["-m"]
+        words = words[is_module:]
+        program = words[0] if is_module and words else Path(words[0]).name if words else ""
+        return (program, is_module, words) if program in self._imports else None
 
     def _is_usual(self, environment: dict[str, str]) -> bool:
         """Return whether Python would start in this environment as it did for the tests."""
         for name in {*environment, *self._environment}:
-            is_known = not name.startswith(("PYTHON", "LANG", "LC_", "COVERAGE_")) or name in _KNOWN_VARIABLES
-            if not is_known and environment.get(name) != self._environment.get(name):
+            is_fixed = _is_pythons(name) and name not in _KNOWN_VARIABLES
+            if is_fixed and environment.get(name) != self._environment.get(name):
                 return False
         folders = [Path(path) for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
         return not any(
@@ -198,26 +244,35 @@ class WarmStarts:
             for folder in folders
         )
 
-    def prepare(self, programs: Iterable[str] = _IMPORTS) -> None:
+    def prepare(self, programs: Iterable[str] = _IMPORTS.keys() - _STARTS.keys()) -> None:
         """Start the processes that fork for these programs. They import while the tests go on."""
         with self._lock:
             for program in programs:
-                self._find_link(_IMPORTS[program], seconds=0)
+                self._find_link(self._imports[program], seconds=0)
 
     def wait_for(self, program: str) -> None:
         """Return when this program can be a fork."""
         with self._lock:
-            self._find_link(_IMPORTS[program], seconds=None)
+            self._find_link(self._imports[program], seconds=None)
+
+    def use(self, link: socket.socket, program: str) -> None:
+        """Have this program forked by the process that the link leads to."""
+        self._links[self._imports[program]] = link
+        self._ready.add(self._imports[program])
 
     def _find_link(self, modules: tuple[str, ...], seconds: float | None) -> socket.socket | None:
         """Return the link to the process that imports these, which is started when it is first needed; None when it has
         not imported them after so many seconds. No test waits for that."""
         if modules not in self._links:
             ours, theirs = socket.socketpair()
-            number = theirs.fileno()
-            command, none = [sys.executable, _HARMLESS, str(_PROGRAM), str(number), *modules], subprocess.DEVNULL
+            number, none = theirs.fileno(), subprocess.DEVNULL
+            command = [sys.executable, _HARMLESS, "-m", _FORK_SERVER, str(number), *modules]
+            # What looks for the folders of a user when it is imported finds those of nobody.
+            kept = {name: value for name, value in self._environment.items() if name == "PATH" or _is_pythons(name)}
+            # A kernel keeps the process that has started it when it is imported.
+            environment = {**kept, "HOME": "/nonexistent", "JPY_PARENT_PID": str(os.getpid())}
             self._waiting.append(
-                subprocess.Popen(command, stdin=none, stdout=none, pass_fds=[number], env=self._environment)
+                subprocess.Popen(command, stdin=none, stdout=none, pass_fds=[number], env=environment, cwd=_ROOT)
             )
             theirs.close()
             self._links[modules] = ours
@@ -235,20 +290,14 @@ class WarmStarts:
         ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(is_on), 0, 0, 0)
 
 
+def _is_pythons(name: str) -> bool:
+    """Return whether Python reads this variable when it starts."""
+    return name.startswith(("PYTHON", "LANG", "LC_", "TZ", "COVERAGE_"))
+
+
 def _parse(variables: Sequence[bytes]) -> dict[str, str]:
     pairs = (os.fsdecode(variable).partition("=") for variable in variables)
     return {name: value for name, _, value in pairs}
-
-
-def _split(command: list[str], executables: Sequence[bytes]) -> tuple[str, bool, list[str]] | None:
-    """Return the program as a key of `_IMPORTS`, whether it is a module, and its words; None if it is not known."""
-    if [os.fsdecode(executable) for executable in executables] != [sys.executable]:
-        return None
-    words = [word for word in command[1:] if word != _HARMLESS]
-    is_module = words[:1] == ["-m"]
-    words = words[is_module:]
-    program = words[0] if is_module and words else Path(words[0]).name if words else ""
-    return (program, is_module, words) if program in _IMPORTS else None
 
 
 def install() -> WarmStarts | None:
@@ -259,3 +308,18 @@ def install() -> WarmStarts | None:
     starts = WarmStarts(start)
     subprocess._fork_exec = starts  # pyright: ignore[reportAttributeAccessIssue]
     return starts
+
+
+def start_from(link: socket.socket, programs: Sequence[str]) -> None:
+    """Let these programs, where this process starts them, be forked by the process that the link leads to."""
+    imports = dict.fromkeys(programs, ("all that this process has",))
+    starts = WarmStarts(getattr(subprocess, "_fork_exec"), imports, {})  # noqa: B009  # private
+    for program in programs:
+        starts.use(link, program)
+    subprocess._fork_exec = starts  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def wait_for(program: str) -> None:
+    """Return when this program can be a fork, or at once where processes start as usual."""
+    if isinstance(starts := getattr(subprocess, "_fork_exec", None), WarmStarts):
+        starts.wait_for(program)

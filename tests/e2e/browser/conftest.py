@@ -23,8 +23,7 @@ from playwright.sync_api import expect, sync_playwright
 from tests.e2e.browser.assistant import SECONDS
 from tests.e2e.browser.lab import LabSettings, find_port, running_lab
 from tests.e2e.browser.listener import Listener, running_listener
-from tests.support.copied_kernels import original_kernel
-from tests.support.copies import running_original
+from tests.support import warm_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
     from tests.e2e.browser.lab import Lab
-    from tests.support.copies import Original
 
 # Unless a test says otherwise.
 expect.set_options(timeout=SECONDS * 1000)
@@ -47,37 +45,6 @@ CHROMIUM_OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-]
-
-# What a server imports when it starts, when its first page comes, and when its first chat begins. The modules of the
-# programs themselves are not among them: they look for the user's folders when they are imported.
-IMPORTS = [
-    "anyio._backends._asyncio",
-    "IPython",
-    "jupyter_lsp",
-    "jupyter_server.serverapp",
-    "jupyter_server_terminals",
-    "jupyterlab.commands",
-    "jupyterlab.debuglog",
-    "jupyterlab.extensions",
-    "jupyterlab.handlers.build_handler",
-    "jupyterlab.handlers.error_handler",
-    "jupyterlab.handlers.extension_manager_handler",
-    "jupyterlab.handlers.plugin_manager_handler",
-    "nbconvert.exporters",
-    "notebook_shim.shim",
-    "psutil",
-    "jupyter_eca.apps.server.extension",
-    "jupyter_eca.engine.approval.code_targets",
-    "jupyter_eca.fronts.eca.session",
-    "jupyter_eca.host.commands.trust",
-    "jupyter_eca.host.host",
-    "jupyter_eca.plugins.contexts.notebook",
-    "jupyter_eca.plugins.providers.hub",
-    "jupyter_eca.plugins.providers.vertex",
-    "jupyter_eca.plugins.tools.diagnostics",
-    "jupyter_eca.workspace.kernels.jupyter_server",
-    "tests.support.copied_kernels",
 ]
 
 # Parts of JupyterLab that no test has to do with, and that take a fifth of what a page takes: an animation while it is
@@ -100,11 +67,11 @@ class Labs:
     A server gets the port of one that has ended, so that the browser's cache knows its scripts: it keeps them by their
     addresses. So a port is used by one environment only, because some of the addresses do not name a version.
 
-    With an original, servers are copies of it, and are without what no test has to do with."""
+    Where they are quick, they are without what no test has to do with."""
 
-    def __init__(self, new_folder: Callable[[], Path], ending: Executor, original: Original | None) -> None:
+    def __init__(self, new_folder: Callable[[], Path], ending: Executor, *, are_quick: bool) -> None:
         self._new_folder = new_folder
-        self._original = original
+        self._are_quick = are_quick
         self._ending = ending
         self._shared = ExitStack()
         self._ended: list[Future[None]] = []
@@ -129,9 +96,9 @@ class Labs:
     def _start(self, settings: LabSettings) -> Generator[Lab]:
         free = self._free_ports[settings.python]
         port = free.pop() if free else find_port()
-        if self._original is not None:
+        if self._are_quick:
             settings = replace(settings, without=WITHOUT, options=(*WITHOUT_SERVERS, *settings.options))
-        with running_lab(settings, self._new_folder(), port, self._original) as lab:
+        with running_lab(settings, self._new_folder(), port) as lab:
             yield lab
         free.append(port)
 
@@ -145,13 +112,13 @@ class Labs:
 def labs(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Labs]:
     """As quick as can be where the tests of the night are left out, and else as a user has them."""
     is_quick = "not nightly" in str(pytestconfig.getoption("markexpr")) and "STORIES" not in os.environ
-    with ExitStack() as running:
-        original = None
-        if is_quick:
-            running.enter_context(original_kernel())
-            original = running.enter_context(running_original(*IMPORTS))
-        ending = running.enter_context(ThreadPoolExecutor())
-        yield running.enter_context(closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending, original)))
+    if is_quick:
+        warm_starts.wait_for("jupyterlab")
+    with (
+        ThreadPoolExecutor() as ending,
+        closing(Labs(lambda: tmp_path_factory.mktemp("lab"), ending, are_quick=is_quick)) as labs,
+    ):
+        yield labs
 
 
 @pytest.fixture(scope="module")

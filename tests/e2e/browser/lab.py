@@ -14,18 +14,12 @@ from dataclasses import dataclass, field
 from random import sample
 from socket import AF_INET, SOCK_STREAM, socket
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from tests.support.copies import can_be_copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from pathlib import Path
-
-    from tests.support.copies import Copy, Original
-
-    _Process: TypeAlias = subprocess.Popen[bytes] | Copy
 
 # Lab alone needs 3 to 10 s; the machine that runs the tests may be doing other things.
 START_SECONDS = 90
@@ -101,9 +95,9 @@ def find_port() -> int:
 
 
 @contextmanager
-def running_lab(settings: LabSettings, folder: Path, port: int = 0, original: Original | None = None) -> Generator[Lab]:
-    """Of the environment of this Python, with nothing of the user's, at this port or at a free one; a copy of the
-    original, where there is one and it can be. Raises: RuntimeError when it does not start."""
+def running_lab(settings: LabSettings, folder: Path, port: int = 0) -> Generator[Lab]:
+    """Of the environment of this Python, with nothing of the user's, at this port or at a free one. Raises:
+    RuntimeError when it does not start."""
     token = secrets.token_hex(16)
     root, log = folder / "root", folder / "lab.log"
     root.mkdir()
@@ -114,24 +108,18 @@ def running_lab(settings: LabSettings, folder: Path, port: int = 0, original: Or
     _write(chosen / "themes.jupyterlab-settings", {"theme": settings.theme})
     page_config = {"disabledExtensions": dict.fromkeys(settings.without, True)}
     _write(folder / "config" / "labconfig" / "page_config.json", page_config)
-    processes: list[_Process] = []
+    processes: list[subprocess.Popen[bytes]] = []
 
     def start(port: int) -> str:
-        arguments = [*_options(root, token, port), *settings.options]
-        environment = {**_environment(folder), **settings.env}
         with log.open("ab") as output:
-            if original is not None and can_be_copied(settings.python, environment):
-                fds = (output.fileno(), output.fileno())
-                process = original.start(settings.app, arguments, environment, root, fds)
-            else:
-                process = subprocess.Popen(  # with our own options
-                    [settings.python, "-m", settings.app, *arguments],
-                    env=environment,
-                    cwd=root,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                )
+            process = subprocess.Popen(  # with our own options
+                [settings.python, "-m", settings.app, *_options(root, token, port), *settings.options],
+                env={**_environment(folder), **settings.env},
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         processes.append(process)
         return _wait_for(process, folder / "runtime", token, log)
 
@@ -186,7 +174,7 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _wait_for(process: _Process, runtime: Path, token: str, log: Path) -> str:
+def _wait_for(process: subprocess.Popen[bytes], runtime: Path, token: str, log: Path) -> str:
     deadline = monotonic() + START_SECONDS
     while monotonic() < deadline:
         if (url := _url(runtime)) and _answers(f"{url}api/status?token={token}"):
@@ -213,7 +201,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _end(process: _Process) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """Asked first: a server that is asked takes its kernels along."""
     process.terminate()
     try:
