@@ -27,6 +27,7 @@ from tests.support.timeouts import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from jupyter_eca.mcp_client.connection import ServerConnection
     from jupyter_eca.workspace.tool_result import ToolResult
 
 HERE = Path(__file__).parent
@@ -131,17 +132,25 @@ class House:
         return await self.come(name, ServerStatus.RUNNING)
 
     async def subscribed(self, name: str) -> None:
-        """Wait until a server has accepted the subscription to its changes, and has sent all its lists. These are
-        requests with the token as well: a token that is taken back before would end the session for one of them, and
-        not for the call of a test."""
-        tool = next(tool for tool in make_mcp_tools(self.manager) if tool.server.name == name)
+        """Wait until a server has accepted the subscription to its changes, and has sent all its lists."""
+        connection = await self._connected(name)
         async with asyncio.timeout(PATIENCE):
-            await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
-            connection = tool.server.connection
-            assert connection is not None
             await connection._subscribed.wait()  # pyright: ignore[reportPrivateUsage]  # nothing else tells of it
-            for name in ("prompts", "resources"):
-                await connection.await_list(name)
+        await self.has_all_lists(name)
+
+    async def has_all_lists(self, name: str) -> None:
+        """Wait until a server has sent all its lists. These are requests with the token as well: a token that is taken
+        back before would end the session for one of them, and not for the call of a test."""
+        connection = await self._connected(name)
+        async with asyncio.timeout(PATIENCE):
+            for kind in ("prompts", "resources"):
+                await connection.await_list(kind)
+
+    async def _connected(self, name: str) -> ServerConnection:
+        tool = next(tool for tool in make_mcp_tools(self.manager) if tool.server.name == name)
+        await self.until(lambda: tool.server.connection is not None and not tool.server.connection.has_ended)
+        assert tool.server.connection is not None
+        return tool.server.connection
 
     def tool(self, name: str) -> Tool:
         return next(tool for tool in make_mcp_tools(self.manager) if tool.spec.name == name)

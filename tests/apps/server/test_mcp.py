@@ -143,6 +143,9 @@ async def test_a_kernel_tool_without_a_path_works_only_where_exactly_one_kernel_
         assert (await ok(client, "eca_kernel_run_code", code="x"))["text"] == "In the kernel of a.ipynb:\n1"
         async with opened(jp_serverapp, jp_root_dir, "b.ipynb") as two:
             await two.run("x = 2")
+            async with asyncio.timeout(PATIENCE):
+                while "busy" in (await call(client, "eca_kernel_state"))[1]["error"]:
+                    """To the server a kernel may be busy a moment longer than to the page."""
             for name, arguments in (("restart", {}), ("interrupt", {}), ("run_code", {"code": "x = 3"}), ("state", {})):
                 failed, data = await call(client, f"eca_kernel_{name}", **arguments)
                 assert failed

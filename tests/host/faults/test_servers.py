@@ -80,6 +80,7 @@ async def test_a_session_that_is_forgotten_and_a_token_that_is_refused_are_told_
         await at.running("far")
         site.forget = True
         assert (await at.call("far__add", a=1, b=1)).text == "2"
+        await at.has_all_lists("far")
         site.status = 401
         with pytest.raises(ToolError, match="HTTP 401"):
             await at.call("far__add", a=1, b=1)
