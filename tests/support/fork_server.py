@@ -7,6 +7,9 @@ It reads requests from the socket, which it has inherited under this number. It 
 whole. A fork takes over the arguments, the environment, the folder and the open files of the request, and then does
 what `python -m MODULE` or `python SCRIPT` does.
 
+What different programs import has much in common. So a request may also be for a fork server that imports more, and has
+a socket of its own.
+
 A Jupyter server starts kernels itself. So it gets a fork server of its own, which is a fork, too: its kernels are its
 children, as always.
 """
@@ -165,11 +168,31 @@ def fork_server_for(files: list[int]) -> tuple[socket.socket, bool]:
     return for_server, True
 
 
+def get_ready(link: socket.socket, names: list[str]) -> None:
+    """Import these modules, and tell that this process can fork from now on."""
+    import_all(names)
+    if "pydantic" in sys.modules:
+        build_models()
+    # A fork has no other thread, and what one held would stay locked in it.
+    assert len([*Path("/proc/self/task").iterdir()]) == 1, names
+    gc.collect()
+    gc.freeze()
+    link.sendall(b"!")
+
+
 def serve(link: socket.socket, usual_path: list[str]) -> None:
     """Fork for each request, until whoever makes the requests is gone. In a fork, run its program and return."""
     heed_interrupts = signal.signal(signal.SIGINT, signal.SIG_IGN)
     while (request := read_request(link)) is not None:
         wanted, files = request
+        if "imports" in wanted:
+            if os.fork() == 0:
+                link.close()
+                link = socket.socket(fileno=files[0])
+                get_ready(link, wanted["imports"])
+            else:
+                os.close(files[0])
+            continue
         if new := fork_for_tests(new_session=wanted["new_session"]):
             for file in files:
                 os.close(file)
@@ -194,14 +217,7 @@ def main(number: str, *names: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     link = socket.socket(fileno=int(number))
-    import_all(list(names))
-    if "pydantic" in sys.modules:
-        build_models()
-    # A fork has no other thread, and what one held would stay locked in it.
-    assert len([*Path("/proc/self/task").iterdir()]) == 1, names
-    gc.collect()
-    gc.freeze()
-    link.sendall(b"!")  # it can fork from now on
+    get_ready(link, list(names))
     serve(link, usual_path)
 
 

@@ -115,7 +115,12 @@ _IMPORTS: Final[Mapping[str, tuple[str, ...]]] = {
     "puppet_server.py": _SMALL_PROGRAMS,
     "raw_server.py": _SMALL_PROGRAMS,
     "tour_server.py": _SMALL_PROGRAMS,
-    "sdk_server.py": ("mcp.server.mcpserver", "mcp.server.mcpserver.prompts.base", "anyio._backends._asyncio"),
+    "sdk_server.py": (
+        *_ENGINE,
+        "mcp.server.mcpserver",
+        "mcp.server.mcpserver.prompts.base",
+        "anyio._backends._asyncio",
+    ),
 }
 
 # Servers start kernels.
@@ -172,8 +177,7 @@ class WarmStarts:
                 return self.start(*details)
             self._inherit_orphans(True)
             try:
-                socket.send_fds(link, [len(wanted.request).to_bytes(8)], wanted.files)
-                link.sendall(wanted.request)
+                _send(link, wanted.request, wanted.files)
                 new = int.from_bytes(link.recv(8))
             finally:
                 self._inherit_orphans(False)
@@ -264,18 +268,7 @@ class WarmStarts:
         """Return the link to the process that imports these, which is started when it is first needed; None when it has
         not imported them after so many seconds. No test waits for that."""
         if modules not in self._links:
-            ours, theirs = socket.socketpair()
-            number, none = theirs.fileno(), subprocess.DEVNULL
-            command = [sys.executable, _HARMLESS, "-m", _FORK_SERVER, str(number), *modules]
-            # What looks for the folders of a user when it is imported finds those of nobody.
-            kept = {name: value for name, value in self._environment.items() if name == "PATH" or _is_pythons(name)}
-            # A kernel keeps the process that has started it when it is imported.
-            environment = {**kept, "HOME": "/nonexistent", "JPY_PARENT_PID": str(os.getpid())}
-            self._waiting.append(
-                subprocess.Popen(command, stdin=none, stdout=none, pass_fds=[number], env=environment, cwd=_ROOT)
-            )
-            theirs.close()
-            self._links[modules] = ours
+            self._links[modules] = self._start_fork_server(modules)
         link = self._links[modules]
         if modules not in self._ready:
             if not select.select([link], [], [], seconds)[0]:
@@ -284,10 +277,35 @@ class WarmStarts:
             self._ready.add(modules)
         return link
 
+    def _start_fork_server(self, modules: tuple[str, ...]) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            if modules[: len(_ENGINE)] == _ENGINE and modules != _ENGINE:
+                # The imports that several have in common are made once.
+                if _ENGINE not in self._links:
+                    self._links[_ENGINE] = self._start_fork_server(_ENGINE)
+                request = json.dumps({"imports": modules[len(_ENGINE) :]}).encode()
+                _send(self._links[_ENGINE], request, [theirs.fileno()])
+                return ours
+            command = [sys.executable, _HARMLESS, "-m", _FORK_SERVER, str(theirs.fileno()), *modules]
+            # What looks for the folders of a user when it is imported finds those of nobody.
+            kept = {name: value for name, value in self._environment.items() if name == "PATH" or _is_pythons(name)}
+            # A kernel keeps the process that has started it when it is imported.
+            environment = {**kept, "HOME": "/nonexistent", "JPY_PARENT_PID": str(os.getpid())}
+            options: dict[str, Any] = {"pass_fds": [theirs.fileno()], "env": environment, "cwd": _ROOT}
+            none = subprocess.DEVNULL
+            self._waiting.append(subprocess.Popen(command, stdin=none, stdout=none, **options))
+        return ours
+
     @staticmethod
     def _inherit_orphans(is_on: bool) -> None:
         """Let a process whose parent ends become a child of this one, or of nobody."""
         ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(is_on), 0, 0, 0)
+
+
+def _send(link: socket.socket, request: bytes, files: list[int]) -> None:
+    socket.send_fds(link, [len(request).to_bytes(8)], files)
+    link.sendall(request)
 
 
 def _is_pythons(name: str) -> bool:
