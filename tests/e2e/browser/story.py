@@ -9,6 +9,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from tests.e2e.browser.pictures import are_kept
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -48,7 +50,9 @@ class Story:
         self.picture(self.name)
 
     def picture(self, name: str) -> None:
-        self.page.screenshot(path=self.folder / f"{name}.png", animations="disabled", caret="hide")
+        """Keep a picture, for `make screenshots` and for whoever looks at what a test sees."""
+        if "STORIES" in os.environ or are_kept():
+            self.page.screenshot(path=self.folder / f"{name}.png", animations="disabled", caret="hide")
 
 
 def find_folder(folder: Path) -> Path:

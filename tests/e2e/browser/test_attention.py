@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -74,8 +73,7 @@ def test_a_user_in_another_tab_is_called_when_an_answer_waits_or_ends(page: Page
     # Whoever comes back is asked once, and the question lies over nothing.
     page.evaluate(HIDE, False)
     expect(offer).to_be_visible(timeout=SECONDS * 1000)
-    if folder := os.environ.get("CI_ARTIFACTS"):
-        page.screenshot(path=Path(folder) / "notification-offer.png")
+    keep(page, "notification-offer")
     panel.button("Stop").click(trial=True)
     panel.box.click(trial=True)
     offer.get_by_role("button", name="Notify me").click()

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def test_a_run_shows_how_far_it_is_goes_to_the_background_and_its_end_is_told(
     expect(progress).to_contain_text("training 42%")
     expect(progress).not_to_contain_text("training 10%")
     expect(progress.get_by_role("progressbar")).to_have_attribute("value", "1")
-    page.screenshot(path=str(tmp_path / "running.png"))
+    keep(page, "background-running")
     progress.get_by_role("button", name="Run in background").click()
     panel.sees("It runs on without me.")
     expect(panel.node.locator(".eca-Tool-progress")).to_have_count(0)
@@ -73,4 +74,4 @@ def test_a_run_shows_how_far_it_is_goes_to_the_background_and_its_end_is_told(
     )
     panel.ask("How is it?")
     panel.sees("I read that it is done.")
-    page.screenshot(path=str(tmp_path / "ended.png"))
+    keep(page, "background-ended")

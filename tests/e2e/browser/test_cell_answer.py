@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import SECONDS, Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -90,7 +89,7 @@ def test_an_answer_in_a_cell_has_the_parts_of_an_answer_in_the_panel(page: Page,
         assert part in text
 
 
-def test_a_diagram_in_a_cell_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_a_diagram_in_a_cell_is_drawn_when_the_reader_asks_for_it(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["%load_ext jupyter_eca", "%eca Draw the sum."], "diagram.ipynb")
     for n in (0, 1):
         notebook.run(n)
@@ -112,12 +111,7 @@ def test_a_diagram_in_a_cell_is_drawn_when_the_reader_asks_for_it(page: Page, la
         expect(diagram.locator("img")).to_be_visible(timeout=SECONDS * 1000)
         expect(diagram.locator("pre")).to_be_hidden()
         diagram.scroll_into_view_if_needed()
-        keep(page, f"diagram-{when}", tmp_path)
+        keep(page, f"diagram-{when}")
         diagram.get_by_role("button", name="Show the source").click()
         expect(diagram.locator("img")).to_be_hidden()
         expect(diagram.locator("pre")).to_be_visible()
-
-
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"{name}.png"
-    page.screenshot(path=file, animations="disabled")

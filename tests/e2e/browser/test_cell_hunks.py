@@ -3,8 +3,6 @@ belongs, in a real JupyterLab."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.review import (
     BEFORE,
     LINES,
@@ -39,14 +38,9 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return make_settings(tmp_path_factory, review="after")
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"hunks-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 @pytest.mark.nightly
 def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it_with_its_output(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     notebook = Notebook.open(page, lab, ["x = 1", "print(2)", "z = 3"], "deleted.ipynb")
     notebook.run(1)
@@ -62,14 +56,14 @@ def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it
 
     panel.ask("delete it after all")
     wait_for(bar(notebook, 1), 1)
-    keep(page, "1-wants-to-delete", tmp_path)
+    keep(page, "hunks-1-wants-to-delete")
     press(notebook, 1, "Approve")
     notebook.wait_for_sources(["x = 1", "z = 3"])
     ghost = bar(notebook, 1)
     expect(ghost).to_contain_text("The assistant deleted a cell here", timeout=SECONDS * 1000)
     expect(ghost.locator("pre")).to_have_text("print(2)")
     panel.wait_until_idle()
-    keep(page, "2-deleted", tmp_path)
+    keep(page, "hunks-2-deleted")
     # It comes back where its place is seen, whatever was inserted beside that meanwhile.
     notebook.cell(0).locator(".cm-content").click()
     page.keyboard.press("Escape")
@@ -83,9 +77,7 @@ def test_a_cell_that_the_assistant_deleted_leaves_its_place_and_comes_back_to_it
 
 
 @pytest.mark.nightly
-def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, [TEXT, "x = 1"], "text.ipynb", markdown=[0])
     title = notebook.cell(0).get_by_role("heading")
     expect(title).to_contain_text("Sales")
@@ -95,7 +87,7 @@ def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away
 
     expect(title).to_contain_text("Sales of 2026", timeout=SECONDS * 1000)
     expect(bar(notebook, 0)).to_contain_text("2 changes of the assistant")
-    keep(page, "4-text-changed", tmp_path)
+    keep(page, "hunks-4-text-changed")
     press(notebook, 0, "Show")
     write_at_the_end(notebook, 0, "Of all cities.", " All!")
     hunks(notebook, 0).first.get_by_role("button", name="Undo").click()
@@ -109,7 +101,7 @@ def test_text_that_was_changed_is_read_rendered_and_its_hunks_are_one_click_away
 
 @pytest.mark.nightly
 def test_a_cell_that_is_half_decided_and_a_call_that_waits_are_there_again_in_a_page_that_is_loaded_anew(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "anew.ipynb")
     panel = Panel.show(page)
@@ -132,7 +124,7 @@ def test_a_cell_that_is_half_decided_and_a_call_that_waits_are_there_again_in_a_
     panel.wait_until_idle()
     wait_for(hunks(notebook, 0), 1)
     expect(hunks(notebook, 0).locator("pre")).to_have_text("e = 5")
-    keep(page, "5-anew", tmp_path)
+    keep(page, "hunks-5-anew")
     hunks(notebook, 0).get_by_role("button", name="Undo").click()
     notebook.wait_for_sources(["\n".join(["a = 10", "b = 2", "c = 3 + 0", *LINES[3:]]), "y = 2"])
     wait_for(page.locator(".eca-CellBar"), 0)

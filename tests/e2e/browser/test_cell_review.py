@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.review import (
     AFTER,
     BEFORE,
@@ -31,12 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lab_settings"]
 pytestmark = pytest.mark.browser
-
-
-def keep(page: Page, name: str, folder: Path) -> None:
-    """Keep a picture of the page."""
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"notebook-change-{name}.png"
-    page.screenshot(path=file, animations="disabled")
 
 
 def test_edits_are_seen_and_approved_in_the_cells(page: Page, lab: Lab) -> None:
@@ -176,9 +169,7 @@ def test_what_was_left_out_is_left_out_after_a_reload(page: Page, lab: Lab) -> N
 
 
 @pytest.mark.nightly
-def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, ["y = 2", BEFORE], "moved.ipynb")
     panel = Panel.show(page)
     panel.ask("move and edit")
@@ -188,7 +179,7 @@ def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(
     press(notebook, 1, "Leave out", move)
     expect(bar(notebook, 1).filter(has_text=f"Left out: {move}")).to_be_visible()
     hunks(notebook, 1).last.get_by_role("button", name="Leave out").click()
-    keep(page, "moved", tmp_path)
+    keep(page, "notebook-change-moved")
     expect(panel.button("Approve 1 of 3 parts")).to_be_visible()
     press(notebook, 1, "Take in again", "Left out")
     panel.button("Approve 2 of 3 parts").click()
@@ -197,9 +188,7 @@ def test_a_cell_that_is_moved_and_edited_shows_both_and_each_can_be_left_out(
 
 
 @pytest.mark.nightly
-def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_together(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_together(page: Page, lab: Lab) -> None:
     before = ["prices = [1, 2]", "print(sum(prices))", "prices"]
     notebook = Notebook.open(page, lab, before, "sales.ipynb")
     panel = Panel.show(page)
@@ -211,7 +200,7 @@ def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_toget
     removed = card.locator(".eca-Diff .eca-mod-remove .eca-Diff-text")
     expect(removed).to_have_text([f"removed: {line}" for line in (before[0], before[1], "Cell 3 · code", before[2])])
     expect(card.get_by_role("group", name="Cells that run").locator("dt")).to_have_text(["Cell 1", "Cell 2", "Cell 3"])
-    keep(page, "card", tmp_path)
+    keep(page, "notebook-change-card")
     panel.box.press("Control+Enter")
     panel.sees("All is done.")
     after = ["prices = [2, 3]", "print('total', sum(prices))", PICTURE]
@@ -219,7 +208,7 @@ def test_several_changes_and_a_run_are_one_card_and_one_key_and_are_undone_toget
     notebook.wait_for_output(1, "total 5")
     expect(notebook.cell(2).locator("img")).to_be_visible()
     panel.wait_until_idle()
-    keep(page, "run", tmp_path)
+    keep(page, "notebook-change-run")
     listed = panel.node.get_by_role("region", name="Changes of this turn")
     listed.get_by_role("button", name="Undo all").click()
     notebook.wait_for_sources(before)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +13,7 @@ from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.axe import complaints
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -59,10 +57,6 @@ def open_notebook(page: Page, path: str) -> None:
     page.wait_for_function(
         "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path, timeout=SECONDS * 1000
     )
-
-
-def _picture(name: str) -> Path:
-    return Path(os.environ.get("CI_ARTIFACTS") or tempfile.gettempdir()) / f"{name}.png"
 
 
 def group(panel: Panel, name: str) -> Locator:
@@ -178,7 +172,7 @@ def test_a_chat_is_found_by_a_sentence_of_its_answer(page: Page, lab: Lab) -> No
     found = panel.node.locator(".eca-mod-found")
     expect(found).to_contain_text("So unmatched ROWS are lost.")
     expect(found).to_be_in_viewport()
-    page.screenshot(path=_picture("found-message"), animations="disabled")
+    keep(page, "found-message")
     assert page.evaluate("() => [...CSS.highlights.get('eca-found')].map(String)") == ["unmatched"]
     panel.button("Jump to the end").click()
     expect(found).not_to_be_in_viewport()
@@ -264,7 +258,7 @@ def test_a_deleted_chat_comes_back_by_undo_in_all_pages_and_stays_away_without_i
     assert complaints(page, ".eca-Panel") == []
     undo = notice.get_by_role("button", name="Undo", exact=True)
     undo.focus()
-    page.screenshot(path=_picture("deleted"), animations="disabled")
+    keep(page, "deleted")
     page.keyboard.press("Enter")
     expect(row).to_have_count(1)
     expect(notice).to_have_count(0)

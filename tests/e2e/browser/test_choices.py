@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.test_chat_list import ask, open_notebook
 
 if TYPE_CHECKING:
@@ -33,11 +32,6 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     model = {"script": str(script), "variants": {"low": {"effort": 1}, "high": {"effort": 2}}}
     models = dict.fromkeys(("usual", "large", "small"), model)
     return LabSettings(eca={"defaultModel": "scripted/usual", "providers": {"scripted": {"models": models}}})
-
-
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"choices-{name}.png"
-    page.screenshot(path=file, animations="disabled")
 
 
 def picker(panel: Panel, name: str) -> Locator:
@@ -65,7 +59,7 @@ SMALL: Final = {"model": "scripted/small", "agent": "code", "reasoning": ""}
 
 @pytest.mark.nightly
 def test_what_was_chosen_in_a_notebook_is_there_in_its_next_chat_also_after_a_reload_and_a_restart(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     lab.write_notebook("second.ipynb", ["y = 2"])
     Notebook.show(page, lab, ["x = 1"], "first.ipynb")
@@ -75,7 +69,7 @@ def test_what_was_chosen_in_a_notebook_is_there_in_its_next_chat_also_after_a_re
     ask(panel, "with the large model", "You said: with the large model")
     start_chat(panel)
     expect_choice(panel, **LARGE)
-    keep(page, "1-next-chat", tmp_path)
+    keep(page, "choices-1-next-chat")
 
     # A notebook without a choice of its own begins with the last choice of the user.
     open_notebook(page, "second.ipynb")
@@ -139,7 +133,7 @@ def test_cells_and_the_panel_use_the_same_choice(page: Page, lab: Lab) -> None:
 
 
 @pytest.mark.nightly
-def test_a_default_that_is_set_later_is_the_newer_decision(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_a_default_that_is_set_later_is_the_newer_decision(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "default.ipynb")
     panel = Panel.show(page)
     choose(panel, **LARGE)
@@ -149,11 +143,11 @@ def test_a_default_that_is_set_later_is_the_newer_decision(page: Page, lab: Lab,
     body.get_by_role("button", name="Save: Default model").click()
     expect(body.get_by_role("status").filter(has_text="Saved.")).to_have_count(1, timeout=SECONDS * 1000)
     expect(body).to_contain_text("The assistant sends no telemetry")
-    keep(page, "2-defaults-light", tmp_path)
+    keep(page, "choices-2-defaults-light")
     page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     expect(page.locator("body")).to_have_attribute("data-jp-theme-name", "JupyterLab Dark")
-    keep(page, "3-defaults-dark", tmp_path)
+    keep(page, "choices-3-defaults-dark")
     open_notebook(page, "default.ipynb")
     start_chat(panel)
     expect_choice(panel, model="scripted/small", agent="plan", reasoning="")
-    keep(page, "4-panel-dark", tmp_path)
+    keep(page, "choices-4-panel-dark")

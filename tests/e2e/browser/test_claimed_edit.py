@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,11 +46,6 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     )
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"claimed-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 def start(page: Page, lab: Lab, name: str) -> tuple[Notebook, Panel]:
     """Open a notebook whose cell has a large output, and have the model read it."""
     notebook = Notebook.open(page, lab, [BEFORE], name)
@@ -63,9 +57,7 @@ def start(page: Page, lab: Lab, name: str) -> tuple[Notebook, Panel]:
     return notebook, panel
 
 
-def test_an_edit_that_did_not_land_is_shown_as_failed_whatever_the_model_claims(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_an_edit_that_did_not_land_is_shown_as_failed_whatever_the_model_claims(page: Page, lab: Lab) -> None:
     notebook, panel = start(page, lab, "lost.ipynb")
     mine = "x = 2  # mine"
     page.evaluate(
@@ -74,18 +66,18 @@ def test_an_edit_that_did_not_land_is_shown_as_failed_whatever_the_model_claims(
     panel.button("Yes").click()
     panel.sees("Done: x is 10 now.")
     panel.wait_until_idle()
-    keep(page, "lost", tmp_path)
+    keep(page, "claimed-lost")
     expect(panel.call("failed")).to_have_count(1)
     expect(panel.node.get_by_role("region", name="Changes of this turn")).to_have_count(0)
     assert notebook.sources() == [mine]
 
 
-def test_an_edit_that_is_shown_as_done_is_in_the_notebook_and_in_its_file(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_an_edit_that_is_shown_as_done_is_in_the_notebook_and_in_its_file(page: Page, lab: Lab) -> None:
     notebook, panel = start(page, lab, "landed.ipynb")
     panel.button("Yes").click()
     panel.sees("Done: x is 10 now.")
     panel.wait_until_idle()
-    keep(page, "landed", tmp_path)
+    keep(page, "claimed-landed")
     expect(panel.call("failed")).to_have_count(0)
     expect(panel.node.get_by_role("region", name="Changes of this turn")).to_have_count(1)
     assert notebook.sources() == [BEFORE.replace("x = 1", "x = 10")]

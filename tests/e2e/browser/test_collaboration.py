@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic
@@ -16,6 +15,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import SECONDS, Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.review import AFTER, BEFORE, LINES, bar, edit, hunks, wait_for, write_at_the_end
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def person(browser: Browser, *, with_us: bool = True) -> Generator[Page]:
     try:
         yield page
     finally:
-        if artifacts := os.environ.get("CI_ARTIFACTS"):
-            page.screenshot(path=f"{artifacts}/person.png")
+        keep(page, "person")
         context.close()
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -42,14 +41,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/deciding", "providers": {"scripted": {"models": models}}})
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"deciding-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
-def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("three")
     expect(panel.call("waiting")).to_have_count(3, timeout=SECONDS * 1000)
@@ -61,7 +53,7 @@ def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(
     first = panel.call("waiting").first
     expect(first.locator(".eca-Tool-title")).to_have_text("Run a command")
     expect(first).not_to_contain_text("Asked:")
-    keep(page, "1-three", tmp_path)
+    keep(page, "deciding-1-three")
     first.locator(".eca-Tool-head").click()
     expect(first).to_contain_text("Asked: no rule matches it")
     expect(first.locator("pre").filter(has_text="echo one > one.txt")).to_be_visible()
@@ -83,7 +75,7 @@ def test_all_that_waits_is_approved_at_once_and_what_comes_later_is_asked_again(
 
 
 @pytest.mark.nightly
-def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("two")
     waiting = panel.call("waiting")
@@ -104,7 +96,7 @@ def test_a_key_is_for_the_call_that_shows_it(page: Page, lab: Lab, tmp_path: Pat
     waiting.last.get_by_role("button", name="Approve", exact=True).focus()
     expect(waiting.last.locator("kbd:visible")).to_have_count(2)
     expect(waiting.first.locator("kbd:visible")).to_have_count(0)
-    keep(page, "2-focus", tmp_path)
+    keep(page, "deciding-2-focus")
     # While a reason is written, no key approves.
     waiting.last.get_by_role("button", name="Reject…").click()
     expect(waiting.last.get_by_role("textbox")).to_be_focused()

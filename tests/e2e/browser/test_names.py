@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -15,11 +14,12 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator
 
     from tests.e2e.browser.lab import Lab
 
@@ -82,7 +82,7 @@ def browsers() -> Iterator[dict[str, BrowserContext]]:
 
 @pytest.fixture
 def person(
-    browser: Browser, browsers: dict[str, BrowserContext], lab: Lab, tmp_path: Path
+    browser: Browser, browsers: dict[str, BrowserContext], lab: Lab
 ) -> Callable[..., AbstractContextManager[Panel]]:
     @contextmanager
     def person(name: str, path: str = "") -> Generator[Panel]:
@@ -93,16 +93,12 @@ def person(
         try:
             yield Panel.open(page, replace(lab, token=name), path)
         finally:
-            picture(page, f"at-the-end-of-{name}", tmp_path)
+            keep(page, f"names-at-the-end-of-{name}")
             page.evaluate("() => localStorage.clear()")
             page.close()
             browsers[name].clear_cookies()
 
     return person
-
-
-def picture(page: Page, name: str, folder: Path) -> None:
-    page.screenshot(path=Path(os.environ.get("CI_ARTIFACTS") or folder) / f"names-{name}.png", animations="disabled")
 
 
 def senders(panel: Panel) -> Locator:
@@ -119,13 +115,13 @@ def open_chat(panel: Panel, title: str) -> None:
 
 
 def test_people_see_who_asked_and_who_decided_and_a_reader_has_nothing_to_press(
-    person: Callable[..., AbstractContextManager[Panel]], tmp_path: Path
+    person: Callable[..., AbstractContextManager[Panel]],
 ) -> None:
     with person("ben") as ben, person("ada") as ada:
         ben.ask("write a file")
         ben.sees("may ask, but not approve")
         expect(senders(ben)).to_have_count(0)
-        picture(ben.page, "who-may-not-approve", tmp_path)
+        keep(ben.page, "names-who-may-not-approve")
         open_chat(ada, "write a file")
         expect(senders(ada)).to_have_text(["Ben"])
         ada.button("Approve").click()
@@ -144,7 +140,7 @@ def test_people_see_who_asked_and_who_decided_and_a_reader_has_nothing_to_press(
         with person("cy") as cy:
             expect(cy.node.get_by_text("To read a chat, open it")).to_be_visible()
             expect(cy.box).to_have_count(0)
-            picture(cy.page, "reader-before", tmp_path)
+            keep(cy.page, "names-reader-before")
             open_chat(cy, "write a file")
             expect(senders(cy)).to_have_text(["Ben", "Ada Lovelace"])
             expect(deciders(cy)).to_have_text(["Approved by Ada Lovelace", "Rejected by Ben"])
@@ -157,14 +153,14 @@ def test_people_see_who_asked_and_who_decided_and_a_reader_has_nothing_to_press(
                 "Go back to before this message",
             ):
                 expect(cy.button(name)).to_have_count(0)
-            picture(cy.page, "reader", tmp_path)
+            keep(cy.page, "names-reader")
             cy.button("All chats").click()
             expect(cy.node.locator(".eca-Chats-open")).to_have_count(1)
             # Whoever may only read still has pins of their own.
             tools = cy.node.locator(".eca-Chats-tools").get_by_role("button")
             expect(tools).to_have_count(1)
             expect(tools).to_have_attribute("aria-label", re.compile("^Pin "))
-            picture(cy.page, "reader-list", tmp_path)
+            keep(cy.page, "names-reader-list")
 
 
 def test_nobody_is_named_where_one_person_is(person: Callable[..., AbstractContextManager[Panel]]) -> None:
@@ -178,7 +174,7 @@ def test_nobody_is_named_where_one_person_is(person: Callable[..., AbstractConte
 
 
 def test_what_is_asked_about_a_notebook_shows_in_the_panels_of_all_who_have_it_open(
-    person: Callable[..., AbstractContextManager[Panel]], lab: Lab, tmp_path: Path
+    person: Callable[..., AbstractContextManager[Panel]], lab: Lab
 ) -> None:
     lab.write_notebook("shared.ipynb", ["x = 1"])
     with (
@@ -190,14 +186,14 @@ def test_what_is_asked_about_a_notebook_shows_in_the_panels_of_all_who_have_it_o
         expect(senders(ada)).to_have_text(["Ben"])
         ada.button("Approve").click()
         ben.sees("It is written.")
-        picture(ada.page, "shown-to-all", tmp_path)
+        keep(ada.page, "names-shown-to-all")
         # Who has begun something keeps it, and gets a line.
         ada.button("New chat").click()
         ada.box.fill("I think")
         ben.ask("slow words")
         lines = ada.node.locator(".eca-WaitingChats")
         expect(lines).to_contain_text("Ben asks in shared.ipynb.")
-        picture(ada.page, "line-of-another", tmp_path)
+        keep(ada.page, "names-line-of-another")
         ada.button("Show it").click()
         ada.sees("slow words")
         expect(lines).to_be_empty()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,14 +43,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     )
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"outside-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
-def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_is_undone(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_is_undone(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(page, lab, ["x = 1"], "live.ipynb")
     panel = Panel.show(page)
     panel.node.get_by_role("combobox", name="Agent", exact=True).select_option("fake")
@@ -64,7 +57,7 @@ def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_i
     waiting = panel.call("waiting")
     expect(waiting).to_have_count(1, timeout=SECONDS * 1000)
     expect(waiting).to_contain_text("x = 2")
-    keep(page, "1-asks", tmp_path)
+    keep(page, "outside-1-asks")
     notebook.wait_for_sources(["x = 1"])
     waiting.get_by_role("button", name="Approve", exact=True).click()
     notebook.wait_for_sources(["x = 2"])
@@ -72,7 +65,7 @@ def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_i
 
     panel.ask("DO: unasked echo by itself")
     expect(panel.node.get_by_text("not asked")).to_be_visible(timeout=SECONDS * 1000)
-    keep(page, "2-not-asked", tmp_path)
+    keep(page, "outside-2-not-asked")
     panel.wait_until_idle()
 
     panel.ask("DO: wait")
@@ -83,7 +76,7 @@ def test_an_outside_agent_changes_a_live_cell_that_was_approved_and_the_change_i
     notebook.wait_for_sources(["x = 1"])
 
 
-def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "options.ipynb")
     panel = Panel.show(page)
     panel.node.get_by_role("combobox", name="Agent", exact=True).select_option("chooser")
@@ -98,7 +91,7 @@ def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, 
     effort = panel.node.get_by_role("combobox", name="Effort", exact=True)
     effort.select_option("high")
     expect(effort).to_have_value("high")
-    keep(page, "3-options", tmp_path)
+    keep(page, "outside-3-options")
     page.reload()
     expect(Panel(page).node.get_by_role("combobox", name="Model", exact=True)).to_have_value(
         "large", timeout=SECONDS * 1000
@@ -107,9 +100,7 @@ def test_the_options_of_an_outside_agent_are_chosen_beside_its_name(page: Page, 
     Panel(page).sees("model large, effort high")
 
 
-def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(page: Page, lab: Lab) -> None:
     notebook = Notebook.show(
         page, lab, ["%load_ext jupyter_eca", "%%eca --agent fake\nDO: codex_shell true"], "cell.ipynb"
     )
@@ -122,7 +113,7 @@ def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
     expect(line).to_be_visible(timeout=SECONDS * 1000)
     item = page.get_by_role("button", name="waits for you")
     expect(item).to_be_visible()
-    keep(page, "4-cell-waits", tmp_path)
+    keep(page, "outside-4-cell-waits")
     panel.button("Show it").click()
     # The cell has a card of its own.
     waiting = panel.transcript.locator(".eca-Tool[data-status='waiting']")
@@ -135,7 +126,7 @@ def test_a_cell_that_waits_is_reached_from_a_new_chat_and_from_the_status_bar(
     expect(page.get_by_role("button", name="waits for you")).to_have_count(0)
 
 
-def test_after_a_failure_of_an_outside_agent_another_agent_is_chosen(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_after_a_failure_of_an_outside_agent_another_agent_is_chosen(page: Page, lab: Lab) -> None:
     Notebook.show(page, lab, ["x = 1"], "failure.ipynb")
     panel = Panel.show(page)
     picker = panel.node.get_by_role("combobox", name="Agent", exact=True)
@@ -144,6 +135,6 @@ def test_after_a_failure_of_an_outside_agent_another_agent_is_chosen(page: Page,
     another = panel.button("Choose another agent")
     expect(another).to_be_visible(timeout=SECONDS * 1000)
     expect(panel.button("Choose another model")).to_have_count(0)
-    keep(page, "5-failure", tmp_path)
+    keep(page, "outside-5-failure")
     another.click()
     expect(picker).to_be_focused()

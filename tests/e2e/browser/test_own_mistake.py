@@ -3,8 +3,6 @@ a script. It claims no success after a call that failed."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.support.tour import NOTEBOOKS, copy_tour
 
 if TYPE_CHECKING:
@@ -60,11 +59,6 @@ def run_new_cell(notebook: Notebook, source: str) -> int:
     return number
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"own-mistake-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 @pytest.mark.parametrize(
     ("source", "known"),
     [
@@ -74,9 +68,7 @@ def keep(page: Page, name: str, folder: Path) -> None:
         ("1 / 0", "does not know what to say about that cell"),
     ],
 )
-def test_fix_says_what_the_script_knows_and_offers_a_model(
-    page: Page, lab: Lab, tmp_path: Path, source: str, known: str
-) -> None:
+def test_fix_says_what_the_script_knows_and_offers_a_model(page: Page, lab: Lab, source: str, known: str) -> None:
     notebook = open_tour(page, lab, "01_hello.ipynb")
     number = run_new_cell(notebook, source)
     notebook.cell(number).get_by_role("button", name="Fix", exact=True).click()
@@ -86,7 +78,7 @@ def test_fix_says_what_the_script_knows_and_offers_a_model(
     panel.sees("I am the script of this tour")
     panel.sees("02_offline_model.ipynb")
     panel.wait_until_idle()
-    keep(page, known.split()[-1].strip("'"), tmp_path)
+    keep(page, "own-mistake-" + known.split()[-1].strip("'"))
     assert panel.node.locator(".eca-Tool").count() == 0, "no cell is changed"
     assert notebook.sources()[number] == source
 
@@ -108,7 +100,7 @@ def test_fix_still_mends_the_mistake_of_the_tour(page: Page, lab: Lab) -> None:
     assert "replace" in notebook.sources()[prices]
 
 
-def test_after_code_that_failed_no_success_is_claimed(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_after_code_that_failed_no_success_is_claimed(page: Page, lab: Lab) -> None:
     """The reader asks for clean orders in a kernel that has none."""
     open_tour(page, lab, "01_hello.ipynb")
     panel = Panel.show(page)
@@ -116,5 +108,5 @@ def test_after_code_that_failed_no_success_is_claimed(page: Page, lab: Lab, tmp_
     panel.button("Approve").click(timeout=SECONDS * 1000)
     panel.sees("The code failed")
     panel.wait_until_idle()
-    keep(page, "failed", tmp_path)
+    keep(page, "own-mistake-failed")
     assert "clean is there" not in panel.transcript.inner_text()

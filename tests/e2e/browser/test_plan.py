@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -70,11 +69,7 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/plan", "providers": {"scripted": {"models": models}}})
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    page.screenshot(path=Path(os.environ.get("CI_ARTIFACTS") or folder) / f"plan-{name}.png", animations="disabled")
-
-
-def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, CELLS)
     panel = Panel.show(page)
     panel.node.get_by_label("Agent", exact=True).select_option("plan")
@@ -86,7 +81,7 @@ def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page,
     assert notebook.sources() == CELLS, "a plan changes nothing"
     listed = panel.node.locator(".eca-PlanBar li")
     expect(listed).to_have_text(STEPS)
-    keep(page, "1-previewed", tmp_path)
+    keep(page, "plan-1-previewed")
 
     panel.button("Carry out").click()
     done = panel.node.locator(".eca-PlanBar li.eca-mod-done")
@@ -97,7 +92,7 @@ def test_a_plan_for_five_cells_is_previewed_accepted_and_carried_out(page: Page,
         expect(done).to_have_count(number)
         expect(panel.node.locator(".eca-PlanBar li.eca-mod-in-progress")).to_have_text(STEPS[number])
         if number == 2:
-            keep(page, "2-under-way", tmp_path)
+            keep(page, "plan-2-under-way")
         waiting.get_by_role("button", name="Approve", exact=True).click()
         expect(done).to_have_count(number + 1, timeout=SECONDS * 1000)
     panel.sees("All five steps are done.")

@@ -11,11 +11,10 @@ from playwright.sync_api import expect
 from jupyter_eca.config.policy.sources import VARIABLE
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
-from tests.e2e.browser.test_settings import keep, manage
+from tests.e2e.browser.pictures import keep
+from tests.e2e.browser.test_settings import manage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import Page
 
     from tests.e2e.browser.lab import Lab
@@ -40,21 +39,19 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(env={VARIABLE: json.dumps(POLICY)}, eca=eca)
 
 
-def test_locked_settings_say_who_locked_them_and_the_command_line_of_the_panel_tells_all(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_locked_settings_say_who_locked_them_and_the_command_line_of_the_panel_tells_all(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("/doctor")
     panel.sees("Policy of the administrator")
-    keep(page, "policy-doctor", tmp_path)
+    keep(page, "policy-doctor")
     body = manage(page, "defaults")
     locked = body.get_by_label("Model of completions", exact=True)
     expect(locked).to_be_disabled(timeout=SECONDS * 1000)
     budget = body.get_by_label("Budget of a day, in US dollars", exact=True)
     expect(budget).to_have_value("2")
     expect(body.locator(".eca-Default").get_by_text(CONTACT)).to_have_count(2)
-    keep(page, "policy-defaults", tmp_path)
+    keep(page, "policy-defaults")
     budget.fill("5")
     body.get_by_role("button", name="Save: Budget of a day, in US dollars").click()
     expect(page.get_by_text("more than 2 for", exact=False).last).to_be_visible(timeout=SECONDS * 1000)
-    keep(page, "policy-refused", tmp_path)
+    keep(page, "policy-refused")

@@ -11,12 +11,11 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
-from tests.e2e.browser.test_outside_agents import keep
+from tests.e2e.browser.pictures import keep
 from tests.support.real_agents import find_missing, make_agent, serving_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Page
 
@@ -44,7 +43,7 @@ def lab_settings(agent: RealAgent) -> LabSettings:
 
 
 def test_it_edits_and_runs_a_live_cell_that_was_approved_is_stopped_and_undone(
-    page: Page, lab: Lab, agent: RealAgent, tmp_path: Path
+    page: Page, lab: Lab, agent: RealAgent
 ) -> None:
     notebook = Notebook.show(page, lab, ["x = 1"], "live.ipynb")
     panel = Panel.show(page)
@@ -68,13 +67,13 @@ def test_it_edits_and_runs_a_live_cell_that_was_approved_is_stopped_and_undone(
     waiting = panel.call("waiting")
     expect(waiting).to_have_count(1, timeout=SECONDS * 1000)
     expect(waiting).to_contain_text("print(6 * 7)")
-    keep(page, f"{agent.name}-1-asks", tmp_path)
+    keep(page, f"{agent.name}-1-asks")
     notebook.wait_for_sources(["x = 1"])
     waiting.get_by_role("button", name="Approve", exact=True).click()
     notebook.wait_for_sources(["print(6 * 7)"])
     expect(page.locator(".jp-OutputArea-output").filter(has_text="42")).to_be_visible(timeout=SECONDS * 1000)
     panel.wait_until_idle()
-    keep(page, f"{agent.name}-2-ran", tmp_path)
+    keep(page, f"{agent.name}-2-ran")
 
     ask(agent.shell, command="echo made > b.txt; tail -f b.txt", **agent.shell_arguments)
     expect(waiting).to_have_count(1, timeout=SECONDS * 1000)
@@ -84,4 +83,4 @@ def test_it_edits_and_runs_a_live_cell_that_was_approved_is_stopped_and_undone(
     panel.wait_until_idle()
     panel.ask("/undo all")
     notebook.wait_for_sources(["x = 1"])
-    keep(page, f"{agent.name}-3-undone", tmp_path)
+    keep(page, f"{agent.name}-3-undone")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +10,7 @@ from playwright.sync_api import expect
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.axe import complaints
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.review import AFTER, BEFORE, FAR, bar, hunks, make_settings, press, wait_for
 
 if TYPE_CHECKING:
@@ -58,14 +57,8 @@ def review_bar(page: Page) -> Locator:
     return page.get_by_role("group", name="Changes of the assistant in this notebook")
 
 
-def picture(page: Page, name: str, folder: Path) -> None:
-    page.screenshot(path=Path(os.environ.get("CI_ARTIFACTS") or folder) / f"bar-{name}.png", animations="disabled")
-
-
 @pytest.mark.parametrize("windowing", ["full", pytest.param("contentVisibility", marks=pytest.mark.nightly)])
-def test_keys_go_from_change_to_change_and_keep_one_of_them(
-    page: Page, lab: Lab, tmp_path: Path, windowing: str
-) -> None:
+def test_keys_go_from_change_to_change_and_keep_one_of_them(page: Page, lab: Lab, windowing: str) -> None:
     notebook = show_changed(page, lab, f"keys-{windowing}.ipynb", windowing)
     words = review_bar(page).get_by_role("status")
     expect(words).to_have_text("3 changes")
@@ -76,7 +69,7 @@ def test_keys_go_from_change_to_change_and_keep_one_of_them(
         expect(words).to_have_text(f"Change {number} of 3")
         expect(hunk).to_be_focused()
         expect(hunk).to_be_in_viewport()
-    picture(page, f"far-{windowing}", tmp_path)
+    keep(page, f"bar-far-{windowing}")
     page.keyboard.press("Alt+Shift+F5")
     expect(hunks(notebook, 0).last).to_be_focused()
     expect(hunks(notebook, 0).last).to_be_in_viewport()
@@ -92,10 +85,10 @@ def test_keys_go_from_change_to_change_and_keep_one_of_them(
 
 
 @pytest.mark.nightly
-def test_all_changes_are_undone_at_once_and_the_notebook_has_the_focus(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_all_changes_are_undone_at_once_and_the_notebook_has_the_focus(page: Page, lab: Lab) -> None:
     notebook = show_changed(page, lab, "undo.ipynb", "contentVisibility")
     assert complaints(page, ".eca-ReviewBar") == []
-    picture(page, "changed", tmp_path)
+    keep(page, "bar-changed")
     review_bar(page).get_by_role("button", name="Next change").click()
     expect(hunks(notebook, 0).first).to_be_focused()
     review_bar(page).get_by_role("button", name="Undo all").press("Enter")

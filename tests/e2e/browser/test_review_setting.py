@@ -3,8 +3,6 @@ afterwards, or not at all."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import are_kept, keep
 from tests.e2e.browser.review import (
     AFTER,
     BEFORE,
@@ -44,15 +43,14 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return make_settings(tmp_path_factory, welcomeMessage="Review")
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+def keep_in_both_themes(page: Page, name: str) -> None:
+    for theme in ("JupyterLab Dark", "JupyterLab Light") if are_kept() else ():
         page.evaluate(THEME, theme)
         page.wait_for_function("theme => document.body.dataset.jpThemeName === theme", arg=theme)
-        file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"review-{name}-{theme.split()[-1]}.png"
-        page.screenshot(path=file, animations="disabled")
+        keep(page, f"review-{name}-{theme.split()[-1]}")
 
 
-def choose(page: Page, lab: Lab, setting: str, folder: Path) -> None:
+def choose(page: Page, lab: Lab, setting: str) -> None:
     Panel.open(page, lab).button("Settings of the assistant").click()
     page.get_by_role("tab", name="Approval rules").click(timeout=SECONDS * 1000)
     body = page.locator(".eca-Settings-body")
@@ -63,11 +61,11 @@ def choose(page: Page, lab: Lab, setting: str, folder: Path) -> None:
         body.get_by_role("button", name="Save: Edits of cells and files").click()
         expect(body.locator("form", has_text="Edits of cells and files").get_by_text("Saved.")).to_be_visible()
     expect(field.locator("option:checked")).to_have_text(CHOICES[setting])
-    keep(page, f"setting-{setting}", folder)
+    keep_in_both_themes(page, f"setting-{setting}")
 
 
-def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: Page, lab: Lab, tmp_path: Path) -> None:
-    choose(page, lab, "before", tmp_path)
+def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: Page, lab: Lab) -> None:
+    choose(page, lab, "before")
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "before.ipynb")
     panel = Panel.show(page)
     panel.ask("only the first")
@@ -80,7 +78,7 @@ def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: P
     expect(again).to_be_focused()
     expect(bar(notebook, 0).get_by_role("button", name="Approve 1 of 2 parts")).to_be_visible()
     expect(panel.button("Approve 1 of 2 parts")).to_be_visible()
-    keep(page, "before", tmp_path)
+    keep_in_both_themes(page, "before")
     # With all parts left out there is nothing to approve, and each can be taken in again.
     hunks(notebook, 0).first.get_by_role("button", name="Leave out").click()
     expect(bar(notebook, 0).get_by_role("button")).to_have_text(["Reject"])
@@ -97,7 +95,7 @@ def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: P
     listed = panel.node.get_by_role("region", name="Changes of this turn")
     expect(listed.get_by_role("button", name="Undo all")).to_be_visible()
     expect(listed.get_by_role("button", name="Keep")).to_have_count(0)
-    keep(page, "before-approved", tmp_path)
+    keep_in_both_themes(page, "before-approved")
     press(notebook, 0, "Undo")
     notebook.wait_for_sources([BEFORE, "y = 2"])
     wait_for(page.locator(".eca-CellBar"), 0)
@@ -105,10 +103,8 @@ def test_before_i_approve_what_i_see_part_by_part_and_am_not_asked_again(page: P
 
 
 @pytest.mark.nightly
-def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
-    choose(page, lab, "after", tmp_path)
+def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(page: Page, lab: Lab) -> None:
+    choose(page, lab, "after")
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "after.ipynb")
     panel = Panel.show(page)
     panel.ask("only the first")
@@ -118,7 +114,7 @@ def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(
     expect(bar(notebook, 0)).to_contain_text("2 changes")
     expect(notebook.cell(0).locator(".eca-Hunk-line.eca-mod-added")).to_have_text(["a = 10", "e = 50"])
     expect(hunks(notebook, 0).locator("pre")).to_have_text(["a = 1", "e = 5"])
-    keep(page, "after", tmp_path)
+    keep_in_both_themes(page, "after")
     write_at_the_end(notebook, 0, "c = 3", " + 0")
     wait_for(hunks(notebook, 0), 2)
     hunks(notebook, 0).first.get_by_role("button", name="Undo").click()
@@ -143,8 +139,8 @@ def test_after_edits_are_made_at_once_and_i_keep_or_undo_them_hunk_by_hunk(
 
 
 @pytest.mark.nightly
-def test_never_i_am_not_asked_and_can_undo(page: Page, lab: Lab, tmp_path: Path) -> None:
-    choose(page, lab, "never", tmp_path)
+def test_never_i_am_not_asked_and_can_undo(page: Page, lab: Lab) -> None:
+    choose(page, lab, "never")
     notebook = Notebook.show(page, lab, [BEFORE, "y = 2"], "never.ipynb")
     panel = Panel.show(page)
     panel.ask("only the first")
@@ -155,7 +151,7 @@ def test_never_i_am_not_asked_and_can_undo(page: Page, lab: Lab, tmp_path: Path)
     wait_for(hunks(notebook, 0), 0)
     listed = panel.node.get_by_role("region", name="Changes of this turn")
     expect(listed.get_by_role("button", name="Keep")).to_have_count(0)
-    keep(page, "never", tmp_path)
+    keep_in_both_themes(page, "never")
     press(notebook, 0, "Undo")
     notebook.wait_for_sources([BEFORE, "y = 2"])
     wait_for(page.locator(".eca-CellBar"), 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -20,6 +19,7 @@ from tests.config.test_credentials import holding
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 from tests.host.commands.test_granting import CODE, OpenRouter
 from tests.plugins.providers.ask import KEY as ROUTER_KEY
 from tests.support.anthropic_server import Fault, LoopbackAnthropic
@@ -95,11 +95,6 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory, vendor: LoopbackAnthr
     return LabSettings(eca=eca)
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"settings-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 def manage(page: Page, section: str) -> Locator:
     page.evaluate("section => window.jupyterapp.commands.execute('eca:open-settings', { section })", section)
     body = page.locator(".eca-Settings-body")
@@ -111,9 +106,7 @@ def mine(lab: Lab) -> Path:
     return lab.root.parent / "home" / ".config" / "eca" / "config.json"
 
 
-def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_removed(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_removed(page: Page, lab: Lab) -> None:
     Panel.open(page, lab).button("Settings of the assistant").click()
     sections = page.locator(".eca-Settings").get_by_role("tab")
     expect(sections.first).to_have_attribute("aria-selected", "true", timeout=SECONDS * 1000)
@@ -127,7 +120,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     form.get_by_role("button", name="Add", exact=True).click()
     expect(form.get_by_role("alert")).to_contain_text("only letters, digits, dots, hyphens and underscores")
     form.get_by_label("Name").first.fill("docs")
-    keep(page, "1-add", tmp_path)
+    keep(page, "settings-1-add")
     form.get_by_role("button", name="Add", exact=True).click()
     card = body.get_by_role("listitem", name="docs", exact=True)
     expect(card.locator(".eca-Badge")).to_have_text("running", timeout=SECONDS * 1000)
@@ -142,7 +135,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
     assert off.startswith("docs__")
     card.get_by_role("button", name="Log").click()
     expect(card.get_by_label("Log of docs")).to_contain_text("stderr: up and well", timeout=SECONDS * 1000)
-    keep(page, "2-server", tmp_path)
+    keep(page, "settings-2-server")
 
     # Each says by its tooltip what it does, and until when.
     for name in ("Stop", "Disable", "Remove"):
@@ -158,7 +151,7 @@ def test_a_server_is_added_a_tool_of_it_switched_off_its_log_read_and_it_is_remo
 
 
 def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_files_that_are_named(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     Panel.open(page, lab)
     body = manage(page, "defaults")
@@ -171,7 +164,7 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     body.get_by_label("Budget of a day, in US dollars", exact=True).fill("2.5")
     body.get_by_label("Budget of a day, in US dollars", exact=True).press("Enter")
     expect(body.get_by_role("button", name="Save: Budget of a day")).to_be_disabled(timeout=SECONDS * 1000)
-    keep(page, "10-defaults", tmp_path)
+    keep(page, "settings-10-defaults")
     written = parse(mine(lab).read_text())
     assert (written["completion"], written["budget"]) == ({"model": "scripted/settings"}, {"perDay": 2.5})
     body.get_by_label("Budget of a day, in US dollars", exact=True).fill("")
@@ -193,7 +186,7 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     expect(line).to_have_value(shlex.join([*program, "no-such-kind"]))
     line.fill(shlex.join([*program, "good"]))
     card.get_by_label("Environment").fill("MORE=typed")
-    keep(page, "11-edit", tmp_path)
+    keep(page, "settings-11-edit")
     card.get_by_role("button", name="Save", exact=True).click()
     expect(line).to_have_count(0, timeout=SECONDS * 1000)
     expect(card.locator(".eca-Badge")).to_have_text("running", timeout=SECONDS * 1000)
@@ -213,7 +206,7 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     form.get_by_role("button", name="Add the rule").click()
     expect(form.get_by_role("alert")).to_contain_text("not a regular expression", timeout=SECONDS * 1000)
     form.get_by_label("Pattern").fill("git push.*")
-    keep(page, "12-rule", tmp_path)
+    keep(page, "settings-12-rule")
     form.get_by_role("button", name="Add the rule").click()
     expect(body.get_by_role("status").filter(has_text="The rule was written to .eca/config.json.")).to_be_visible(
         timeout=SECONDS * 1000
@@ -230,11 +223,11 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     form.get_by_role("button", name="Another argument or pattern").click()
     form.get_by_label("Argument 2").fill("command")
     form.get_by_label("Pattern 2").fill("git fetch.*")
-    keep(page, "13-rule-changed", tmp_path)
+    keep(page, "settings-13-rule-changed")
     form.get_by_role("button", name="Save the rule").click()
     expect(form).to_have_count(0, timeout=SECONDS * 1000)
     expect(body.get_by_role("list", name="Needs approval", exact=True)).to_contain_text("git push.* | git fetch.*")
-    keep(page, "14-rule-written", tmp_path)
+    keep(page, "settings-14-rule-written")
     assert parse(config.read_text())["toolCall"]["approval"] == {
         "deny": {},
         "ask": {"eca__shell_command": {"argsMatchers": {"command": ["git push.*", "git fetch.*"]}}},
@@ -247,9 +240,7 @@ def test_a_default_a_budget_a_changed_server_and_a_new_rule_are_written_to_the_f
     config.unlink()
 
 
-def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_in_front(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_in_front(page: Page, lab: Lab) -> None:
     Notebook.open(page, lab, ["x = 1"], name="rules.ipynb")
     panel = Panel.show(page)
     body = manage(page, "rules")
@@ -261,7 +252,7 @@ def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_
     form.get_by_label("Tool").fill("bg_job")
     attempt.click()
     expect(form).to_contain_text("Your chats have no call of this tool yet.", timeout=SECONDS * 1000)
-    keep(page, "15-no-call", tmp_path)
+    keep(page, "settings-15-no-call")
 
     panel.ask("draft")
     waiting = panel.call("waiting")
@@ -284,7 +275,7 @@ def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_
     expect(rows.filter(has_text="of the notebook rules.ipynb")).to_have_count(2, timeout=SECONDS * 1000)
     expect(form).to_contain_text("The rule matches 2 of the newest 2 calls of this tool.")
     expect(rows.last).to_be_in_viewport()
-    keep(page, "16-tried", tmp_path)
+    keep(page, "settings-16-tried")
 
     form.get_by_role("button", name="Add the rule").click()
     expect(body.get_by_role("status").filter(has_text="The rule was added for rules.ipynb.")).to_be_visible(
@@ -298,14 +289,12 @@ def test_a_rule_is_tried_on_what_was_called_before_it_is_added_for_the_notebook_
     call = panel.call("done").last
     call.get_by_role("button").first.click()
     expect(call).to_contain_text("Allowed by the rule write_file of the notebook rules.ipynb")
-    keep(page, "17-allowed", tmp_path)
+    keep(page, "settings-17-allowed")
     body.get_by_role("button", name="Remove the rule write_file").click()
     expect(body.get_by_role("button", name="Remove the rule write_file")).to_have_count(0)
 
 
-def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     body = manage(page, "agents")
     body.get_by_role("button", name="Add an agent…").click(timeout=SECONDS * 1000)
@@ -317,7 +306,7 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
     form.get_by_label("What it is for").fill("Reviews notebooks.")
     form.get_by_label("System prompt").fill("You review.")
     form.get_by_label("Tools that it does not have").fill("eca__write_file")
-    keep(page, "15-agent", tmp_path)
+    keep(page, "settings-15-agent")
     form.get_by_role("button", name="Add the agent").click()
     card = body.get_by_role("listitem", name="reviewer", exact=True)
     expect(card).to_contain_text(".eca/agents/reviewer.md", timeout=SECONDS * 1000)
@@ -325,7 +314,7 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
     assert file.read_text() == (
         "---\nmode: primary\ndescription: Reviews notebooks.\ndisabledTools: [eca__write_file]\n---\n\nYou review.\n"
     )
-    keep(page, "16-agents", tmp_path)
+    keep(page, "settings-16-agents")
 
     card.get_by_role("button", name="Try the agent reviewer").click()
     expect(panel.box).to_be_focused(timeout=SECONDS * 1000)
@@ -335,7 +324,7 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
     form = card.get_by_role("form", name="The agent reviewer")
     expect(form.get_by_label("System prompt")).to_have_value("You review.")
     form.get_by_label("What it is for").fill("Reviews.")
-    keep(page, "17-agent-changed", tmp_path)
+    keep(page, "settings-17-agent-changed")
     file.write_text(file.read_text().replace("You review.", "You look."))
     form.get_by_role("button", name="Save the agent").click()
     expect(form.get_by_role("alert")).to_contain_text("has changed since it was shown", timeout=SECONDS * 1000)
@@ -351,7 +340,7 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
 
     page.evaluate(DARK)
     expect(page.locator("body[data-jp-theme-light=false]")).to_have_count(1, timeout=SECONDS * 1000)
-    keep(page, "18-agents-dark", tmp_path)
+    keep(page, "settings-18-agents-dark")
     page.evaluate(LIGHT)
     card.get_by_role("button", name="Delete", exact=True).click()
     card.get_by_role("button", name="Delete the file permanently").click()
@@ -360,7 +349,7 @@ def test_an_agent_is_added_tried_changed_and_deleted_and_its_file_is_named(
 
 
 def test_the_settings_are_used_between_both_sidebars_of_a_page_that_is_enlarged_to_200_percent(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     # A window of 1920 by 1080 points has half as many when the page is enlarged to twice its size.
     page.set_viewport_size({"width": 960, "height": 540})
@@ -371,7 +360,7 @@ def test_the_settings_are_used_between_both_sidebars_of_a_page_that_is_enlarged_
         expect(panel.node).to_be_visible()
         expect(body.get_by_role("heading", level=1)).to_be_visible(timeout=SECONDS * 1000)
         expect(body.get_by_text("Loading…")).to_have_count(0, timeout=SECONDS * 1000)
-        keep(page, f"23-enlarged-{section}", tmp_path)
+        keep(page, f"settings-23-enlarged-{section}")
         cut_off = page.locator(".eca-Settings").evaluate(
             """settings => [...settings.querySelectorAll('button, input, select, textarea, h1, p')].filter(node => {
               const box = node.getBoundingClientRect();
@@ -393,9 +382,7 @@ def test_the_settings_are_used_between_both_sidebars_of_a_page_that_is_enlarged_
     expect(card).to_have_count(0)
 
 
-def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_deleted(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_deleted(page: Page, lab: Lab) -> None:
     Panel.open(page, lab)
     body = manage(page, "skills")
     body.get_by_role("button", name="Add a skill…").click(timeout=SECONDS * 1000)
@@ -406,7 +393,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
     expect(form.get_by_role("alert")).to_contain_text("only small letters")
     form.get_by_label("Name").fill("tidy")
     form.get_by_label("Instructions").fill("Drop what is empty.")
-    keep(page, "19-skill", tmp_path)
+    keep(page, "settings-19-skill")
     form.get_by_role("button", name="Add the skill").click()
     card = body.get_by_role("listitem", name="tidy", exact=True)
     link = card.get_by_role("button", name=".eca/skills/tidy/SKILL.md")
@@ -417,7 +404,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
     card.get_by_role("button", name="What the model gets").click()
     preview = card.get_by_label("What the model gets of the skill tidy")
     expect(preview).to_contain_text("Drop what is empty.", timeout=SECONDS * 1000)
-    keep(page, "20-skills", tmp_path)
+    keep(page, "settings-20-skills")
 
     # The file is hidden, so Lab alone would not open it. It is saved by the keys of Lab.
     link.click()
@@ -426,7 +413,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
     editor.click()
     page.keyboard.press("Control+End")
     page.keyboard.type("Rename nothing.")
-    keep(page, "21-skill-in-the-editor", tmp_path)
+    keep(page, "settings-21-skill-in-the-editor")
     page.keyboard.press("Control+s")
     manage(page, "skills")
     expect(preview).to_contain_text("Rename nothing.", timeout=SECONDS * 1000)
@@ -441,7 +428,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
     assert "description: Tidies.\n" in file.read_text()
     page.evaluate(DARK)
     expect(page.locator("body[data-jp-theme-light=false]")).to_have_count(1, timeout=SECONDS * 1000)
-    keep(page, "22-skills-dark", tmp_path)
+    keep(page, "settings-22-skills-dark")
     page.evaluate(LIGHT)
     card.get_by_role("button", name="Delete", exact=True).click()
     card.get_by_role("button", name="Delete the file permanently").click()
@@ -450,9 +437,7 @@ def test_a_skill_is_added_read_as_the_model_gets_it_changed_in_its_file_and_dele
 
 
 @pytest.mark.nightly
-def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothing_of_it(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     body = manage(page, "providers")
     card = body.get_by_role("listitem", name="house", exact=True)
@@ -466,7 +451,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
     card.get_by_role("button", name="Sign in", exact=True).click()
     expect(card.locator(".eca-Badge")).to_have_text("signed in", timeout=SECONDS * 1000)
     expect(card).to_contain_text("or set HOUSE_API_KEY in the environment.")
-    keep(page, "3-signed-in", tmp_path)
+    keep(page, "settings-3-signed-in")
     stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert KEY not in stored + page.content()
     assert not any(KEY in file.read_text() for file in (lab.root.parent / "config").rglob("*.jupyterlab-settings"))
@@ -480,7 +465,7 @@ def test_a_key_is_typed_in_the_provider_becomes_usable_and_the_page_keeps_nothin
 
 @pytest.mark.nightly
 def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_went_well_and_when_not(
-    page: Page, lab: Lab, router: Router, tmp_path: Path
+    page: Page, lab: Lab, router: Router
 ) -> None:
     Panel.open(page, lab)
     body = manage(page, "providers")
@@ -501,7 +486,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
 
     expect(go().get_by_role("heading")).to_have_text("Not signed in", timeout=SECONDS * 1000)
     expect(sign_in.get_by_role("alert")).to_contain_text("access_denied", timeout=SECONDS * 1000)
-    keep(page, "8-said-no", tmp_path)
+    keep(page, "settings-8-said-no")
     expect(card.locator(".eca-Badge")).not_to_have_text("signed in")
     sign_in.get_by_role("button", name="Cancel").click()
 
@@ -512,7 +497,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
     # Nobody has to say that it went well.
     expect(sign_in).to_have_count(0, timeout=SECONDS * 1000)
     expect(card.locator(".eca-Badge")).to_have_text("signed in")
-    keep(page, "9-came-back", tmp_path)
+    keep(page, "settings-9-came-back")
     stored = page.evaluate("() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert not any(secret in stored + page.content() + lab.log.read_text() for secret in (ROUTER_KEY, CODE))
     card.get_by_role("button", name="Sign out").click()
@@ -520,9 +505,7 @@ def test_a_user_signs_in_at_the_vendors_own_page_and_the_settings_tell_when_it_w
 
 
 @pytest.mark.nightly
-def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_and_ended(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_and_ended(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     status = page.locator(".eca-StatusItem")
     expect(status).to_have_text("Assistant: settings", timeout=SECONDS * 1000)
@@ -535,7 +518,7 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     expect(status).to_contain_text("waits for you")
     config = lab.root / ".eca" / "config.json"
     assert not config.exists(), "nothing is written before it is seen"
-    keep(page, "4-always", tmp_path)
+    keep(page, "settings-4-always")
     rule.get_by_role("button", name="Write the rule and run").click()
     panel.sees("That is done.")
     panel.wait_until_idle()
@@ -548,7 +531,7 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     body = manage(page, "rules")
     own = body.get_by_role("button", name="Remove the rule eca__write_file")
     expect(own).to_be_visible(timeout=SECONDS * 1000)
-    keep(page, "5-rules", tmp_path)
+    keep(page, "settings-5-rules")
     panel.button("Undo").click()
     expect(own).to_have_count(0, timeout=SECONDS * 1000)
     assert parse(config.read_text()) == {"toolCall": {"approval": {"allow": {}}}}
@@ -560,7 +543,7 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
     job = body.get_by_role("listitem", name="echo ready; exec sleep 1000")
     job.get_by_role("button", name="Output").click(timeout=SECONDS * 1000)
     expect(job.locator("pre")).to_have_text("ready", timeout=SECONDS * 1000)
-    keep(page, "6-jobs", tmp_path)
+    keep(page, "settings-6-jobs")
     job.get_by_role("button", name="Stop the job").click()
     expect(job.locator(".eca-Badge")).to_have_text("stopped by you", timeout=SECONDS * 1000)
     costs = manage(page, "costs")
@@ -568,9 +551,7 @@ def test_always_writes_a_rule_and_the_next_call_is_not_asked_and_a_job_is_seen_a
 
 
 @pytest.mark.nightly
-def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(
-    page: Page, lab: Lab, tmp_path: Path
-) -> None:
+def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(page: Page, lab: Lab) -> None:
     chosen = lab.root.parent / "config" / "lab" / "user-settings"
     files = {
         chosen / "jupyter-eca" / "plugin.jupyterlab-settings": {"side": "left", "sendKey": "Shift+Enter"},
@@ -594,7 +575,7 @@ def test_labs_own_settings_choose_side_key_and_chips_and_a_message_is_flagged(
     flag = panel.node.locator(".eca-Flag", has_text="from here on")
     expect(flag).to_be_visible(timeout=SECONDS * 1000)
     manage(page, "servers")
-    keep(page, "7-dark", tmp_path)
+    keep(page, "settings-7-dark")
     flag.get_by_role("button", name="Remove the flag").click()
     expect(flag).to_have_count(0, timeout=SECONDS * 1000)
     for file in files:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.e2e.browser.axe import complaints
+from tests.e2e.browser.pictures import keep
 from tests.e2e.browser.states import NARROW, PANEL, Tour, make_settings
 
 if TYPE_CHECKING:
@@ -47,18 +47,17 @@ class Findings:
         return "\n".join(f"{finding} (in: {', '.join(states)})" for finding, states in self.states.items())
 
 
-def picture(page: Page, folder: Path, name: str) -> None:
-    file = re.sub(r"\W+", "-", name)
-    page.screenshot(path=Path(os.environ.get("CI_ARTIFACTS") or folder) / f"state-{file}.png", animations="disabled")
+def picture(page: Page, name: str) -> None:
+    keep(page, "state-" + re.sub(r"\W+", "-", name))
 
 
-def test_axe_finds_nothing_in_any_state_with_the_colours_of_the_system(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_axe_finds_nothing_in_any_state_with_the_colours_of_the_system(page: Page, lab: Lab) -> None:
     page.emulate_media(forced_colors="active")
-    test_axe_finds_nothing_in_any_state(page, lab, tmp_path, "JupyterLab Light")
+    test_axe_finds_nothing_in_any_state(page, lab, "JupyterLab Light")
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"])
-def test_axe_finds_nothing_in_any_state(page: Page, lab: Lab, tmp_path: Path, theme: str) -> None:
+def test_axe_finds_nothing_in_any_state(page: Page, lab: Lab, theme: str) -> None:
     findings = Findings()
 
     def judge(state: str, selector: str) -> None:
@@ -66,7 +65,7 @@ def test_axe_finds_nothing_in_any_state(page: Page, lab: Lab, tmp_path: Path, th
             page.evaluate(THEME, theme)
             page.wait_for_function("theme => document.body.dataset.jpThemeName === theme", arg=theme)
             page.add_style_tag(content=STILL)
-        picture(page, tmp_path, f"{theme} {state}")
+        picture(page, f"{theme} {state}")
         findings.add(state, complaints(page, selector))
 
     Tour(page, lab, judge).go()
@@ -95,7 +94,7 @@ CUT_OFF: Final = """selector => [...document.querySelectorAll(selector)].flatMap
 
 
 @pytest.mark.parametrize("zoom", ["100 %", "200 %"])
-def test_nothing_is_cut_off_in_a_narrow_panel(page: Page, lab: Lab, tmp_path: Path, zoom: str) -> None:
+def test_nothing_is_cut_off_in_a_narrow_panel(page: Page, lab: Lab, zoom: str) -> None:
     """At 200 %, the sidebar of the files is open, too, as long as no cell is looked at: there is no room for one."""
     findings = Findings()
     if zoom == "200 %":
@@ -107,7 +106,7 @@ def test_nothing_is_cut_off_in_a_narrow_panel(page: Page, lab: Lab, tmp_path: Pa
             page.evaluate(NARROW)
             page.wait_for_function("() => document.querySelector('.eca-Panel').clientWidth <= 320")
             assert page.locator(".jp-FileBrowser").is_visible()
-        picture(page, tmp_path, f"{zoom} narrow {state}")
+        picture(page, f"{zoom} narrow {state}")
         findings.add(state, page.evaluate(CUT_OFF, selector))
         if state == "delete" and zoom == "200 %":
             page.evaluate("() => window.jupyterapp.commands.execute('application:toggle-left-area')")
@@ -188,13 +187,13 @@ UNTRANSLATED: Final = """([exempt, data]) => {
 }"""
 
 
-def test_every_text_of_ours_is_in_the_language_of_lab(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_every_text_of_ours_is_in_the_language_of_lab(page: Page, lab: Lab) -> None:
     page.route("**/api/translations/*", translate)
     findings = Findings()
 
     def judge(state: str, selector: str) -> None:
         if state in {"welcome", "review", "settings: servers"}:
-            picture(page, tmp_path, f"translated {state}")
+            picture(page, f"translated {state}")
         assert page.locator(selector).first.is_visible(), state
         found: Any = page.evaluate(UNTRANSLATED, [sorted(SERVER_MADE), DATA])
         findings.add(state, found)

@@ -10,10 +10,9 @@ from playwright.sync_api import expect
 
 from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.lab import LabSettings
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import Page
 
     from tests.e2e.browser.lab import Lab
@@ -45,13 +44,13 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> LabSettings:
     return LabSettings(eca={"defaultModel": "scripted/subagents", "providers": {"scripted": {"models": models}}})
 
 
-def test_subagents_work_under_their_calls_and_ask_there(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_subagents_work_under_their_calls_and_ask_there(page: Page, lab: Lab) -> None:
     panel = Panel.open(page, lab)
     panel.ask("share the work")
     poem = panel.node.locator(".eca-Tool").filter(has_text="(general) Write the poem").first
     inside = poem.get_by_role("group", name="What the subagent did")
     expect(inside).to_contain_text("I write.", timeout=SECONDS * 1000)
-    page.screenshot(path=str(tmp_path / "asks.png"))
+    keep(page, "subagents-ask")
     inside.get_by_role("button", name="Approve", exact=True).click()
     panel.sees("Both are back.")
     panel.wait_until_idle()
@@ -60,7 +59,7 @@ def test_subagents_work_under_their_calls_and_ask_there(page: Page, lab: Lab, tm
     expect(inside).to_have_count(0)
     poem.get_by_role("button").first.click()
     expect(inside).to_contain_text("It is written.")
-    page.screenshot(path=str(tmp_path / "ended.png"))
+    keep(page, "subagents-ended")
     page.reload()
     panel = Panel.show(page)
     panel.button("All chats").click()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +13,7 @@ from tests.e2e.browser.assistant import SECONDS, Panel
 from tests.e2e.browser.axe import complaints
 from tests.e2e.browser.lab import LabSettings
 from tests.e2e.browser.notebook import Notebook
+from tests.e2e.browser.pictures import keep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -82,37 +81,32 @@ def help_of(notebook: Notebook, n: int) -> Locator:
     return notebook.cell(n).locator(".eca-Help")
 
 
-def keep(page: Page, name: str, folder: Path) -> None:
-    file = Path(os.environ.get("CI_ARTIFACTS") or folder) / f"unknown-magic-{name}.png"
-    page.screenshot(path=file, animations="disabled")
-
-
 def run_to_its_error(notebook: Notebook, n: int) -> None:
     notebook.run(n)
     expect(help_of(notebook, n)).to_be_visible(timeout=SECONDS * 1000)
 
 
 def test_one_click_loads_the_assistant_and_answers_the_question_that_a_fresh_kernel_does_not_know(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     sources = ["%%eca explain df", "%eca and this", "1 / 0"]
     notebook = Notebook.open(page, lab, sources, "fresh.ipynb")
     for n in (0, 1):
         run_to_its_error(notebook, n)
         expect(help_of(notebook, n).get_by_role("button")).to_have_text([LOAD])
-    keep(page, "offer", tmp_path)
+    keep(page, "unknown-magic-offer")
     for n, question in ((0, "explain df"), (1, "and this")):
         help_of(notebook, n).get_by_role("button", name=LOAD).click()
         notebook.wait_for_output(n, f"You said: {question}")
         expect(help_of(notebook, n)).to_have_count(0)
-    keep(page, "answer", tmp_path)
+    keep(page, "unknown-magic-answer")
     assert notebook.sources() == sources, "no cell was added or changed"
     run_to_its_error(notebook, 2)
     expect(help_of(notebook, 2).get_by_role("button")).to_have_text(["Fix", "Explain"])
 
 
 def test_a_kernel_without_the_package_says_how_to_install_it_and_the_panel_answers_instead(
-    page: Page, lab: Lab, tmp_path: Path
+    page: Page, lab: Lab
 ) -> None:
     notebook = Notebook.open(page, lab, ["%%eca -n\nexplain df"], "bare.ipynb", "bare")
     run_to_its_error(notebook, 0)
@@ -121,17 +115,17 @@ def test_a_kernel_without_the_package_says_how_to_install_it_and_the_panel_answe
     expect(help_of(notebook, 0).get_by_role("button")).to_have_text([LOAD, "Ask in the panel"])
     expect(help_of(notebook, 0).get_by_role("button", name=LOAD)).to_be_focused()
     assert complaints(page, ".eca-Help") == []
-    keep(page, "install", tmp_path)
+    keep(page, "unknown-magic-install")
     help_of(notebook, 0).get_by_role("button", name="Ask in the panel").click()
     Panel(page).sees("You said: explain df")
 
 
 @pytest.mark.nightly
-def test_a_kernel_of_another_language_offers_the_panel(page: Page, lab: Lab, tmp_path: Path) -> None:
+def test_a_kernel_of_another_language_offers_the_panel(page: Page, lab: Lab) -> None:
     notebook = Notebook.open(page, lab, ["%%eca explain df"], "other.ipynb", "other")
     run_to_its_error(notebook, 0)
     expect(help_of(notebook, 0).get_by_role("button")).to_have_text(["Ask in the panel"])
-    keep(page, "other", tmp_path)
+    keep(page, "unknown-magic-other")
     help_of(notebook, 0).get_by_role("button").click()
     Panel(page).sees("You said: explain df")
 
