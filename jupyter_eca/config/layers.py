@@ -18,17 +18,15 @@ something take effect (`trust/`).
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
-from jupyter_eca.config import front_matter
+from jupyter_eca.config import front_matter, jsonc
 from jupyter_eca.config.custom_tools import CustomToolConfig
 from jupyter_eca.config.disk.kernel_sandbox import may_folder_want_sandbox
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
@@ -579,19 +577,10 @@ def _read_object(path: Path, *, needed: bool) -> Json | None:
     return _parse_object(text, str(path))
 
 
-def _parse_json5(text: str) -> object:
-    """Parse a text of JSON with comments. Raises: ValueError, RecursionError."""
-    with suppress(ValueError):
-        return json.loads(text)  # hundreds of times faster, and most files have no comments
-    import json5  # imported here because it takes 40 ms, and few users have such a file
-
-    return json5.loads(text)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped library
-
-
 def _parse_object(text: str, source: str) -> Json:
     """Parse a text of JSON with comments. Raises: ConfigError when it is not one object."""
     try:
-        data = _parse_json5(text)
+        data = jsonc.load(text)
     except (ValueError, RecursionError) as error:
         reason = str(error).replace("<string>:", "line ", 1)  # json5 names the text so
         raise ConfigError(f"{source} is not JSON: {reason}. Fix it, or move it away.") from error
