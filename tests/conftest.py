@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from pytest_rerunfailures import StatusDB
+from pytest_rerunfailures import StatusDB  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.support import warm_starts
 

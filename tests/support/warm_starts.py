@@ -124,7 +124,7 @@ _IMPORTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 # Servers start kernels.
-_STARTS: Final = dict.fromkeys(("jupyterlab", "notebook"), ("ipykernel_launcher",))
+_STARTS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("jupyterlab", "notebook"), ("ipykernel_launcher",))
 
 # What kernels are started with for the sake of a debugger. It warns without it, and nothing else changes.
 _HARMLESS: Final = "-Xfrozen_modules=off"
@@ -163,7 +163,7 @@ class WarmStarts:
         self._environment = dict(os.environ)
         self._links: dict[tuple[str, ...], socket.socket] = {}
         self._ready: set[tuple[str, ...]] = set()
-        self._waiting: list[subprocess.Popen[bytes]] = []
+        self._waiting: list[subprocess.Popen[Any]] = []
         self._lock = threading.Lock()
 
     def __call__(self, *details: Any) -> int:
