@@ -82,7 +82,7 @@ async def test_a_session_that_is_forgotten_and_a_token_that_is_refused_are_told_
         assert (await at.call("far__add", a=1, b=1)).text == "2"
         await at.has_all_lists("far")
         site.status = 401
-        with pytest.raises(ToolError, match="HTTP 401"):
+        with pytest.raises(ToolError, match="wants credentials"):
             await at.call("far__add", a=1, b=1)
         await at.come("far", ServerStatus.REQUIRES_AUTH)
 
