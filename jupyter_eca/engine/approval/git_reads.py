@@ -29,6 +29,10 @@ _CD_PROGRAMS: Final = frozenset({"cd", "pushd"})
 # Options of git that name a folder: the repository, or where git starts.
 _FOLDER_OPTIONS: Final = ("-C", "--git-dir", "--work-tree")
 
+# Each `cd` may double the number of folders. A line that may be in more than this is asked about anyway, see
+# `line_targets`.
+_MAX_FOLDERS: Final = 100
+
 
 def list_git_folders(line: str, folder: str) -> tuple[str, ...]:
     """Return the folders in which a command line may call git to read, each once. `folder` is where the line starts.
@@ -36,11 +40,12 @@ def list_git_folders(line: str, folder: str) -> tuple[str, ...]:
     commands = parse_commands(line) or split_roughly(line)
     if not any(map(_calls_git_to_read, commands)):
         return ()
-    folders = [folder]
-    for command in commands:
-        starts = tuple(folders)
-        folders += [posixpath.join(start, named) for named in _list_named_folders(command) for start in starts]
-    return tuple(dict.fromkeys(folders))
+    folders = (folder,)
+    for named in (named for command in commands for named in _list_named_folders(command)):
+        # It may start in each of the folders so far, because `cd x` may fail.
+        joined = (posixpath.join(start, named) for start in folders)
+        folders = tuple(dict.fromkeys((*folders, *joined)))[:_MAX_FOLDERS]
+    return folders
 
 
 def _calls_git_to_read(command: ParsedCommand) -> bool:

@@ -13,6 +13,7 @@ from jupyter_eca.engine.approval.line_targets import find_protected_in_line
 from jupyter_eca.engine.approval.path_resolver import PathResolver, resolve_by_text
 from jupyter_eca.engine.approval.policy import Decision, Policy, decide
 from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
+from jupyter_eca.protocol.content import Origin
 
 # One file of the machine is protected, and one of the project.
 RESOLVER = PathResolver(machine_paths=("/t/found",), project_paths=("/w/run.sh",))
@@ -61,6 +62,7 @@ def find(line: str, folder: str = "", **more: Any) -> str:
         ("use /t/{a,found}", "/t/{a,found}"),
         ("use /?/found", "/?/found"),
         ("use .e*/x", ".e*/x"),
+        ("use *.md", "*.md"),
         # Redirections.
         ("ls > /t/found", "/t/found"),
         ("ls >> /t/found", "/t/found"),
@@ -223,6 +225,7 @@ def test_a_program_that_writes_to_no_argument_may_get_unknown_ones(line: str) ->
 def test_in_the_code_of_a_cell_an_unknown_word_may_be_a_variable_of_python() -> None:
     assert find("use $x", counts_unknown=False) == ""
     assert find("sh -c 'use $x'", counts_unknown=False) == ""
+    assert find("echo $(use $x)", counts_unknown=False) == ""
     assert find("use $x /t/found", counts_unknown=False) == "/t/found"
 
 
@@ -270,11 +273,53 @@ def test_a_line_that_may_be_in_too_many_folders_is_asked_about_without_a_look_at
 )
 def test_code_names_a_protected_path_in_a_text_or_in_a_line_of_a_shell(code: str, path: str) -> None:
     found = find_protected_in_code(code, ("", "/t"), RESOLVER)
-    assert bool(found) == bool(path)
+    assert found == "" if not path else found
     assert found == path or not path.startswith("/")
+    assert find_protected_in_code("open('run.sh')", ("/w",), RESOLVER) == "run.sh"
 
 
 # --- git that runs programs -------------------------------------------------------------------------------------------
+
+
+def test_a_tool_that_runs_no_command_lines_calls_no_git() -> None:
+    resolver = PathResolver(find_git_program=lambda _: "diff.external")
+    theirs = ToolSpec("theirs", "", {}, server="away", origin=Origin.MCP)
+    assert find_targets(theirs, {"command": "git diff"}, resolver).git_program == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "places"),
+    [
+        ("git diff", [""]),
+        ("cd -P a; git diff", ["", "a"]),
+        ("git --git-dir=a=b diff", ["", "a=b"]),
+        ("git -C a -C b diff; ls", ["", "a", "b", "a/b"]),
+        ("ls", []),
+    ],
+)
+def test_a_repository_is_looked_for_where_the_line_starts_and_in_each_folder_that_it_names(
+    line: str, places: list[str]
+) -> None:
+    seen: list[str] = []
+
+    def note(place: str) -> str:
+        seen.append(place)
+        return ""
+
+    find_targets(SHELL, {"command": line}, PathResolver(find_git_program=note))
+    assert seen == places
+
+
+def test_a_line_with_very_many_folders_is_looked_at_to_an_end_and_asked_about() -> None:
+    line = "".join(f"cd a{number}; " for number in range(60)) + "git diff"
+    seen: list[str] = []
+
+    def note(place: str) -> str:
+        seen.append(place)
+        return ""
+
+    assert find_targets(SHELL, {"command": line}, PathResolver(find_git_program=note)).protected
+    assert 0 < len(seen) <= 100
 
 
 def program(line: str, folder: str = "") -> str:
