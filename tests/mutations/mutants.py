@@ -91,8 +91,9 @@ class CodeMutant(Mutant):
         definitions = (node for node in body if isinstance(node, ast.FunctionDef) and node.name == self.function)
         definition = next(definitions)
         definition.body[:0] = ast.parse("\n".join(free)).body
-        tree = ast.parse(f"def make({', '.join(free)}): return {self.function}")
-        cast("ast.FunctionDef", tree.body[0]).body.insert(0, definition)
+        # `global`: a function that calls itself must find itself in its module, and not here.
+        tree = ast.parse(f"def make({', '.join(free)}):\n    global {self.function}\n    return {self.function}")
+        cast("ast.FunctionDef", tree.body[0]).body.insert(1, definition)
         names: dict[str, Any] = dict(vars(module))
         code = compile(tree, self.place, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
         exec(code, names)  # noqa: S102  # our own code with one change
