@@ -112,6 +112,12 @@ def test_the_cells_that_the_preview_shows_run_and_no_others() -> None:
     assert kinds({"changes": [EDIT], "run": True}, shown()) == ["edit"]
 
 
+def test_a_call_with_a_preview_is_decided_by_what_the_preview_shows() -> None:
+    details = shown(EditCell(cell_id="e", was="open('.eca/y')", source="open('.eca/x')"))
+    targets = find_targets(TOOL, {"preview": "1"}, details=details)
+    assert ([part.kind for part in targets.parts], targets.protected) == (["edit"], ".eca")
+
+
 def test_a_tool_that_does_one_thing_has_no_parts() -> None:
     assert list_parts(ToolSpec("act", "", {}), {"changes": [EDIT]}) == ()
 

@@ -273,6 +273,12 @@ def test_a_call_that_may_change_a_protected_path_names_it(
     assert find_targets(tool, arguments, RESOLVER, details=details).protected == protected
 
 
+def test_a_path_that_is_written_relative_starts_in_the_workspace() -> None:
+    resolver = PathResolver(machine_paths=("found",))
+    assert find_targets(replace(WRITE, changes=("found",)), {}, resolver).protected == "found"
+    assert find_targets(RUN, {"code": "open('./found')"}, resolver).protected == "./found"
+
+
 def test_what_the_arguments_name_is_kept_for_tools_whose_approval_depends_on_it() -> None:
     exactly = replace(THEIRS, approval_covers=ApprovalCoverage.ARGUMENTS)
     assert find_targets(exactly, {"b": 1, "a": "x"}).named == ('a "x"', "b 1")
@@ -291,6 +297,7 @@ def test_what_the_arguments_name_is_kept_for_tools_whose_approval_depends_on_it(
         (ApprovalScope("eca__x", "x", kind=ScopeKind.NOTEBOOK), "x in this kernel"),
         (ApprovalScope("eca__x", "x", kind=ScopeKind.NOTEBOOK, value="a.ipynb"), "x in a.ipynb"),
         (ApprovalScope("eca__x", "x", kind=ScopeKind.LINE, value="ls", folder="."), "ls"),
+        (ApprovalScope("eca__x", "x", kind=ScopeKind.LINE, value="ls"), "ls"),
         (ApprovalScope("eca__x", "x", kind=ScopeKind.PROGRAM, value="ls", folder="a"), "ls (in a/)"),
     ],
 )
@@ -313,6 +320,24 @@ def test_a_tool_is_the_same_as_long_as_its_server_its_name_and_its_definition_ar
     assert not is_same_tool(CUSTOM, replace(CUSTOM, definition="bash -c"))
     named = replace(THEIRS, name="away__theirs")
     assert list_scopes(named, {}, CallTargets())[0].tool == list_scopes(THEIRS, {}, CallTargets())[0].tool
+
+
+def test_an_approval_covers_nothing_if_what_it_would_cover_is_not_known() -> None:
+    move = ToolSpec("move", "", {}, approval_covers=ApprovalCoverage.FOLDER, paths=("source", "destination"))
+    assert list_scopes(move, {"source": "a/x"}, find_targets(move, {"source": "a/x"})) == ()
+    (scope,) = list_scopes(RUN, {"code": "1"}, CallTargets())
+    assert scope.as_text() == "run_code in this kernel"
+
+
+def test_a_part_that_is_a_command_is_approved_for_its_line() -> None:
+    both = ToolSpec("both", "", {}, parts={"run": SHELL})
+    arguments = {"changes": [{"do": "run"}], "command": "make"}
+    scopes = list_scopes(both, arguments, find_targets(both, arguments))
+    assert [scope.as_text() for scope in scopes] == ["make"]
+
+
+def test_half_a_character_in_the_description_of_a_tool_breaks_no_approval() -> None:
+    assert not is_same_tool(THEIRS, replace(THEIRS, description="\ud83d"))
 
 
 def test_the_parameters_of_a_tool_are_compared_whatever_their_order_is() -> None:

@@ -64,6 +64,7 @@ RESOLVER = PathResolver(machine_paths=(FILE,), variables={"DIR": "/t", "EMPTY": 
         *("nproc() { cat list; }; cp h $(nproc)", "alias nproc='cat list'; cp h $(nproc)"),
         *("A=*; cp h /t/${A#x}", "cp h /t/${1##*/}", "cp h $'\\U110000'", "cp h $'\\xe9'", "cp h $'it\\'s'"),
         # Lines within the line.
+        *("env sh <<'END'\ncp h $DIR/found\nEND", "sh x <<'END'\ncp h $DIR/found\nEND"),
         *("echo $(cp h /t/found)", "echo `cp h /t/found`", 'echo "$(cp h $DIR/found)"', "sh -c 'cp h $DIR/found'"),
         *("A=/t; echo $(cp h $A/found)", "cat <<END\n$(cp h $DIR/found)\nEND", "sh <<END\ncp h $DIR/found\nEND"),
         *("cd /t; echo $(cp h found)", "sh <<'END'\ncp h $DIR/found\nEND", "cat <<END; cp h $DIR/found\nEND"),
@@ -134,6 +135,7 @@ def test_a_line_is_asked_about_if_one_of_its_words_may_become_a_protected_path(l
         *("cp h /t/$(date '+x y')", "cp h $OLDPWD/x", "cp h /t/$(basename x x)y", "cp h $(dirname x)/y"),
         # A number of things is unknown, and is not what is written to.
         *("echo $(cat list)", "echo $1", "A=$(cat list); echo $A", "ls $(cat list) > out", "cat $1 > out"),
+        *("A=/u; echo $(cp h $A/x)", "for f in *.md; do wc $f; done", "for f in *.md; do cp $f out; done"),
         # Texts that no shell runs.
         *("cat <<'END'\ncp h $DIR/found\nEND", "cat <<END\ncp h $DIR/found\nEND", "echo 'cp h $DIR/found'"),
         *("# cp h $DIR/found\necho $A", "echo $A # cp h $DIR/found", "cat <<\\END\n$(cp h $DIR/found)\nEND"),
