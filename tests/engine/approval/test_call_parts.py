@@ -23,6 +23,7 @@ from jupyter_eca.engine.approval.policy import (
 from jupyter_eca.engine.approval.review_time import may_run_code
 from jupyter_eca.engine.model.request import ApprovalCoverage, ToolSpec
 from jupyter_eca.plugins.tools.notebook_change import notebook_change
+from jupyter_eca.protocol.changes import ReviewTime
 from jupyter_eca.protocol.content import Cause, FileChangeDetails, ShownCell, ToolCallDetails
 from jupyter_eca.protocol.notebook import (
     CellType,
@@ -193,6 +194,18 @@ def test_an_approval_for_the_session_holds_for_the_same_things_in_the_same_noteb
     assert len(scopes({**BOOK, "changes": [EDIT, DELETE]})) == 2
 
 
+def test_a_part_that_was_approved_and_one_that_a_rule_allows_run_together() -> None:
+    arguments = {**BOOK, "changes": [EDIT]}
+    approved = frozenset(list_scopes(TOOL, arguments, find_targets(TOOL, arguments)))
+    assert verdict(Policy(allow={"notebook_delete_cell": Rule()}), EDIT, DELETE, approved=approved)[0] == "allow"
+
+
+def test_while_a_change_is_not_reviewed_edits_are_allowed_and_a_run_is_asked_about() -> None:
+    policy = Policy(allow={"eca": Rule()})
+    assert verdict(policy, EDIT, unseen_path="a.py")[:2] == ("allow", "rule")
+    assert verdict(policy, EDIT, run=True, unseen_path="a.py")[:2] == ("ask", "unseen")
+
+
 def test_only_a_part_that_runs_may_run_what_was_changed() -> None:
     edits, runs = (find_targets(TOOL, {**BOOK, "changes": [EDIT], "run": run}) for run in (False, True))
     assert (may_run_code(TOOL, edits), may_run_code(TOOL, runs)) == (False, True)
@@ -261,6 +274,16 @@ def test_a_call_is_selected_by_a_rule_of_any_kind_for_it_or_for_one_of_its_parts
     assert not is_selected(Policy(by_default=Decision.ALLOW), ACT, {})
     assert is_selected(Policy(deny={"act": Rule()}), OLD, {})
     assert not is_selected(Policy(allow={"act": Rule()}), OLD, {})
+
+
+def test_a_verdict_says_what_is_loaded_which_rule_cannot_be_applied_and_which_setting_lets_it_run() -> None:
+    assert decide(Policy(), OLD, {}, frozenset(), loads="`x.png`").cause == Cause(kind="loads", loads="`x.png`")
+    shell = ToolSpec("shell_command", "", {}, approval_covers=ApprovalCoverage.COMMANDS)
+    policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm.*",)})})
+    unparsed = decide(policy, shell, {"command": "echo $(ls)"}, frozenset())
+    assert unparsed.cause == Cause(kind="unparsed", rule="shell_command")
+    reviewed = decide(Policy(), OLD, {}, frozenset(), review=ReviewTime.NEVER)
+    assert reviewed.cause == Cause(kind="review", rule="never")
 
 
 def test_rules_that_depend_on_the_arguments_are_listed_with_their_kind() -> None:

@@ -46,6 +46,8 @@ def find(line: str, folder: str = "", **more: Any) -> str:
         ("cd /x; cd ../t; use found", "found"),
         ("cd -P /t; use found", "found"),
         ("pushd /t; use found", "found"),
+        ("pushd /t x; use found", "found"),
+        ("cd /t; use -ofound", "found"),
         ("chdir /t; use found", "found"),
         ("git -C /t mv a found", "found"),
         ("make -C/t found", "found"),
@@ -134,7 +136,7 @@ def test_a_folder_with_protected_files_is_not_moved_or_replaced(line: str, path:
             "awk '/t/found x'",
         ),
         *("git config --get x", "git config --get-all x", "git config --list", "git config -l", "git commit config"),
-        *("git -p commit config", "git status", "use config"),
+        *("git -p commit config", "use /t-x/found", "use -x/t-y/found", "git status", "use config"),
     ],
 )
 def test_a_line_that_only_reads_or_changes_something_else_names_nothing(line: str) -> None:
@@ -147,6 +149,8 @@ def test_a_line_that_only_reads_or_changes_something_else_names_nothing(line: st
         # Files that another program gets, of which nobody knows the names.
         *(
             "ls | xargs rm",
+            "env -u A xargs rm",
+            "env cd a cd b cd c cd d cd e cd f cd g; use x",
             "ls | xargs -n 1 rm",
             "ls | xargs -n1 rm",
             "ls | xargs -0 -I {} cp x {}",
@@ -206,7 +210,16 @@ def test_a_line_that_may_change_files_of_unknown_names_is_asked_about(line: str)
 @pytest.mark.parametrize(
     "line",
     [
-        *("ls | xargs cat", "ls | xargs -n 1 cat", "ls | xargs -I {} grep x {}", "ls | xargs", "fd x", "fd x -t f"),
+        *(
+            "ls | xargs cat",
+            "echo xargs rm",
+            "env -u A xargs cat",
+            "ls | xargs -n 1 cat",
+            "ls | xargs -I {} grep x {}",
+            "ls | xargs",
+            "fd x",
+            "fd x -t f",
+        ),
         *("find . -name x", "find /u -delete", "find . -name '*.pyc' -delete", "find . -iname '*.log' -exec rm {} +"),
         *(
             "find . -exec cat {} +",
@@ -232,6 +245,12 @@ def test_in_the_code_of_a_cell_an_unknown_word_may_be_a_variable_of_python() -> 
 def test_a_line_starts_in_the_folder_of_its_call() -> None:
     assert (find("use found", "/t"), find("use found", "/u")) == ("found", "")
     assert (find("use ../t/found", "/u"), find("use found", "$(cat list)")) == ("../t/found", "")
+
+
+def test_without_a_folder_a_line_enters_the_home_folder() -> None:
+    resolver = PathResolver(machine_paths=("~/found",))
+    for line in ("cd; use found", "cd -P; use found", "cd ~; use found"):
+        assert find_protected_in_line(line, "/u", resolver) == "found"
 
 
 def test_the_user_sees_what_is_unknown_as_dots() -> None:

@@ -17,7 +17,13 @@ RESOLVER = PathResolver(machine_paths=(FILE,), variables={"DIR": "/t", "EMPTY": 
     [
         # Variables, of the environment and of the line.
         *("cp h $DIR/found", "cp h ${DIR}/found", 'cp h "$DIR/found"', "A=/t; cp h $A/found", "A=/t cp h $A/found"),
-        *("A='/t'; cp h $A/found", 'A="/t/fo"; cp h ${A}und', "A=x; A=/t; cp h $A/found", "A=/t; B=$A; cp h $B/found"),
+        *(
+            "A='/t'; cp h $A/found",
+            'A="/t/fo"; cp h ${A}und',
+            "A=x; A=/t; cp h $A/found",
+            "A=/t; B=$A; cp h $B/found",
+            "A=/t/fo*; ls > $A",
+        ),
         *("export A=/t; cp h $A/found", "cp h $A/found; A=/t", "A=/t; { cp h $A/found; }", "A=/t; (cp h $A/found)"),
         # Loops.
         *("for x in a found b; do cp h /t/$x; done", "for x in $DIR; do cp h $x/found; done"),
