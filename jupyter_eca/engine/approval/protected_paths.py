@@ -91,7 +91,7 @@ def list_protected_names(text: str) -> frozenset[str]:
     return frozenset(found[0] for found in _IN_TEXT.finditer(text))
 
 
-def is_protected_by_pattern(word: str, *, any_name: bool = True) -> bool:
+def is_protected_by_pattern(word: str, *, any_name: bool) -> bool:
     """Return whether a word that the shell replaces (`.e*/x`, `.e{c,d}a`) may become a protected path.
 
     `*` alone does not count, because it is in many harmless lines. Without `any_name`, no pattern that begins with `*`

@@ -15,6 +15,7 @@ from jupyter_eca.engine.approval.policy import (
     Rule,
     assign_to_notebook,
     decide,
+    is_hidden,
     is_selected,
     list_conditional_rules,
     merge_policies,
@@ -263,6 +264,15 @@ def test_a_strict_rule_also_selects_the_tools_that_its_tool_has_replaced_and_one
         found = decide(Policy.model_validate({key: {selector: Rule()}, "by_default": "allow"}), OLD, {}, frozenset())
         assert found.decision is (Decision.DENY if key == "deny" else Decision.ASK)
         assert decide(Policy(allow={selector: Rule()}), OLD, {}, frozenset()).decision is Decision.ASK
+
+
+def test_a_denial_of_a_tool_also_hides_the_tools_that_it_has_replaced_and_limits_their_commands() -> None:
+    assert is_hidden(Policy(deny={"act": Rule()}), OLD)
+    old_shell = ToolSpec("old_shell", "", {}, approval_covers=ApprovalCoverage.COMMANDS, replaced_by="act")
+    policy = Policy(deny={"act": Rule(args_matchers={"command": ("rm.*",)})}, by_default=Decision.ALLOW)
+    assert cause(policy, old_shell) is not None
+    found = decide(policy, old_shell, {"command": "echo $(rm x)"}, frozenset())
+    assert (found.decision, found.cause) == (Decision.ASK, Cause(kind="unparsed", rule="act"))
 
 
 def test_a_call_is_selected_by_a_rule_of_any_kind_for_it_or_for_one_of_its_parts() -> None:

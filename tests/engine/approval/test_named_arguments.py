@@ -59,3 +59,10 @@ def test_each_command_of_a_line_must_match_one_of_two_united_rules(line: str, de
     first, second = (Rule(args_matchers={"command": commands}) for commands in patterns)
     policy = Policy(allow={"shell_command": unite_rules(first, second)})
     assert decide(policy, shell, {"command": line}, frozenset()).decision.value == decision
+
+
+@pytest.mark.parametrize("line", ["rm 'a b' c", "/bin/rm a\\ b c", "'rm' \"a b\" c", "ls; rm > x 'a b' c"])
+def test_a_denied_command_is_denied_however_it_is_written(line: str) -> None:
+    shell = ToolSpec("shell_command", "", {}, approval_covers=ApprovalCoverage.COMMANDS)
+    policy = Policy(deny={"shell_command": Rule(args_matchers={"command": ("rm a b c",)})}, by_default=Decision.ALLOW)
+    assert decide(policy, shell, {"command": line}, frozenset()).decision is Decision.DENY

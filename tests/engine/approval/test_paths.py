@@ -38,6 +38,7 @@ from jupyter_eca.protocol.notebook import EditCell, InsertCell, NewCell
         ("a/.config/git/x", True),
         (".config/gita/x", False),
         (".config/a/git", False),
+        (".config/./git/x", True),
         ("git/config", False),
         (".github/copilot-instructions.md", True),
         (".github/workflows/ci.yml", False),

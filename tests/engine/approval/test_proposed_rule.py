@@ -69,6 +69,12 @@ def test_always_allows_what_was_approved_and_nothing_wider(
     assert is_allowed(tool, approved, later) is allowed
 
 
+def test_for_a_command_without_a_line_the_rule_allows_no_line() -> None:
+    proposed = propose_rule({}, SHELL, {}, find_targets(SHELL, {}))
+    assert proposed is not None
+    assert proposed[1] == rule(command="", working_directory="")
+
+
 @pytest.mark.parametrize(
     ("rules", "tool", "selector"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from jupyter_eca.plugins.tools.cell_edits import (
 from jupyter_eca.plugins.tools.files import edit_file, move_file, write_file
 from jupyter_eca.plugins.tools.kernel import run_code
 from jupyter_eca.plugins.tools.notebook import notebook_run_cells
+from jupyter_eca.plugins.tools.notebook_change import notebook_change
 from jupyter_eca.plugins.tools.notebook_create import notebook_create
 from jupyter_eca.plugins.tools.shell import bg_job, shell_command
 from jupyter_eca.protocol.changes import ReviewTime
@@ -75,6 +77,7 @@ def test_an_edit_of_a_cell_or_a_file_is_reviewed_when_the_user_wants_it(setting:
         {"targets": CallTargets({"path": ("link", "/srv/demo/.eca/config.json")}, protected=".eca/config.json")},
         {"targets": at("/etc/passwd")},
         {"targets": at("C:/Windows/x")},
+        {"targets": at("c:/windows/x")},
         {"targets": at(".github/workflows/ci.yml", "/srv/demo/.github/workflows/ci.yml")},
         {"targets": at("sub/.env", "/srv/demo/sub/.env")},
         {"targets": at("sitecustomize.py", "/srv/demo/sitecustomize.py")},
@@ -94,6 +97,23 @@ def test_an_edit_of_a_cell_or_a_file_is_reviewed_when_the_user_wants_it(setting:
 )
 def test_everything_else_is_reviewed_before_it_runs(setting: ReviewTime, situation: dict[str, Any]) -> None:
     assert choose(setting, **situation) is BEFORE
+
+
+@pytest.mark.parametrize(
+    ("kinds", "tool", "expected"),
+    [
+        (["edit"], notebook_change.spec, AFTER),
+        (["edit", "insert", "move"], notebook_change.spec, AFTER),
+        (["edit", "delete"], notebook_change.spec, BEFORE),
+        (["delete"], notebook_change.spec, BEFORE),
+        (["edit"], ToolSpec("both", "", {}, parts={"insert": notebook_insert_cell.spec}), BEFORE),
+    ],
+)
+def test_a_call_of_several_changes_is_reviewed_afterwards_if_each_of_them_can_be_undone(
+    kinds: list[str], tool: ToolSpec, expected: ReviewTime
+) -> None:
+    found = find_targets(tool, {"path": "a.ipynb", "changes": [{"do": kind} for kind in kinds]})
+    assert choose(AFTER, tool, replace(found, paths=INSIDE.paths)) is expected
 
 
 def verdict(policy: Policy, tool: ToolSpec = edit_file.spec, review: ReviewTime = AFTER, **more: Any) -> str:
