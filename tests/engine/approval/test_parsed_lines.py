@@ -179,6 +179,19 @@ def test_the_redirections_that_write_are_found_roughly() -> None:
         ("a $((b) c)", ScriptParts(f"a {FIRST}", ("(b) c",), ("(b) c",))),
         ("a ${b:-$(c)}", ScriptParts(f"a ${{b:-{FIRST}}}", ("c",), ("c",))),
         ("a ${b:-#}", ScriptParts("a ${b:-#}")),
+        ('a "${b:-\'}" $(c)', ScriptParts(f'a "${{b:-\'}}" {FIRST}', ("c",), ("c",))),
+        ('"${a:-${b:-\'}}" $(c)', ScriptParts(f'"${{a:-${{b:-\'}}}}" {FIRST}', ("c",), ("c",))),
+        ('"${a:-b\nc}" $(d)', ScriptParts(f'"${{a:-b\nc}}" {FIRST}', ("d",), ("d",))),
+        ("a ${b:-(} $(c)", ScriptParts(f"a ${{b:-(}} {FIRST}", ("c",), ("c",))),
+        ("a \\x$(b)", ScriptParts(f"a \\x{FIRST}", ("b",), ("b",))),
+        ("a <<<$(b)", ScriptParts(f"a <<<{FIRST}", ("b",), ("b",))),
+        ("a <<XEND\nb\nXEND", ScriptParts("a \n", (), (), ("b\n",))),
+        ("a $((1)) b $((2 + 3)) $(c)", ScriptParts(f"a 0 b 0 {FIRST}", ("c",), ("c",))),
+        ("(a; (b)) $((1)) $(c)", ScriptParts(f"(a; (b)) 0 {FIRST}", ("c",), ("c",))),
+        ("a $((1 + (2 * 3))) $(b)", ScriptParts(f"a 0 {FIRST}", ("b",), ("b",))),
+        ("a $(b '$(c)') $(d)", ScriptParts(f"a {FIRST} {SECOND}", ("b '$(c)'", "d"), ("b '$(c)'", "d"))),
+        ("a '' $(b) 'c'", ScriptParts(f"a '' {FIRST} 'c'", ("b",), ("b",))),
+        ("a '$(b)", ScriptParts(f"a '{FIRST}", ("b",), ("b",))),
         ("a # b 'c\nd", ScriptParts("a \nd")),
         ("#a\nb#c", ScriptParts("\nb#c")),
         ("a;#b", ScriptParts("a;")),
@@ -211,9 +224,38 @@ def test_a_script_is_divided_into_its_text_its_commands_and_its_documents(script
 def test_a_script_that_is_nested_too_deeply_is_not_certain() -> None:
     assert divide_script(f"{'$(' * 20}a{')' * 20}").is_certain
     assert not divide_script(f"{'$(' * 21}a{')' * 21}").is_certain
+    assert divide_script(f"$(x) {'$(' * 20}a{')' * 20}").is_certain
+    assert not divide_script(f"{'$(x)' * 5} {'$(' * 21}a{')' * 21}").is_certain
+
+
+def test_a_very_long_computation_may_be_a_command() -> None:
+    assert divide_script(f"a $(({'1 + ' * 40}1))").output_commands == ()
+    assert divide_script(f"a $(({'1 + ' * 60}1))").output_commands
 
 
 def test_of_very_many_commands_the_rest_is_unknown_and_still_looked_at() -> None:
     parts = divide_script("$(a)" * 4_001)
     assert (len(parts.output_commands), len(parts.written_commands), parts.text[-1]) == (4_000, 4_001, UNKNOWN)
     assert parts.text[-2] == chr(FIRST_OUTPUT + 3_999)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("cat ab", "cat"),
+        ("cat a{b,c}", None),
+        ("cat 'a{b'", None),
+        ("uniq a", "uniq"),
+        ("uniq -c a", "uniq"),
+        ("uniq a b", None),
+        ("git log -1", "git log"),
+        ("git -1 log", None),
+        ("git", None),
+        ("/bin/cat a", None),
+        ("'cat' a", None),
+        ("cat a > b", None),
+        ("cat a 2>&1", "cat"),
+    ],
+)
+def test_a_command_that_only_reads_is_known_by_its_program(line: str, key: str | None) -> None:
+    assert parse(line).key == key
