@@ -240,6 +240,38 @@ def test_python_of_an_answer_becomes_cells_and_all_else_is_text() -> None:
     ]
 
 
+def test_blanks_at_the_edges_of_a_text_are_kept_and_empty_lines_are_not() -> None:
+    cells = make_cells("A", (says("\n  X\n\n```python\nx\n```\n\n  X\n"), asks("\n  X\n"), asks("Y", "m2")))
+    assert cells == [
+        ("markdown", "# A\n\n## Assistant\n\n  X"),
+        ("code", "x"),
+        ("markdown", "  X\n\n## You\n\n  X\n\nY"),
+    ]
+    outputs = (TextOutput(text="\n  X"), TextOutput(text="X\n"))
+    assert format_chat("A", (ran(outputs=outputs),)).endswith("```\n  X\nX\n```\n")
+    details = FileChangeDetails(path="a", diff="+x  \n\n", lines_added=1, lines_removed=0)
+    assert format_chat("A", (ran(details=details),)).endswith("```diff\n+x  \n```\n")
+
+
+def test_each_kind_of_long_block_is_folded_under_a_title_of_its_own() -> None:
+    long = "\n".join("x" * 30)
+    cells = (ShownCell(number=1, id="x", source=long),)
+    calls = (
+        ran(long),
+        ran(details=ShellCommandDetails(commands=(), line=long)),
+        ran(details=FileChangeDetails(path="a", diff=long, lines_added=1, lines_removed=0)),
+        ran(details=RunCellsDetails(path="a", cells=cells)),
+        ran(arguments={str(number): number for number in range(30)}),
+    )
+    titles = [format_chat("A", (call,)).partition("<summary>")[2].partition("</summary>")[0] for call in calls]
+    assert len({*titles, "", "None"}) == 7
+
+
+def test_the_last_answer_is_rated_below_it() -> None:
+    rated = event(RatingContent(content_id="m1", rating=AnswerRating.GOOD), Role.SYSTEM)
+    assert blocks(asks("Hi"), says("One."), rated)[-1] == "*Rating of this answer: good*"
+
+
 def test_an_answer_of_code_alone_makes_no_empty_cells() -> None:
     cells = make_cells("A", (says("```python\nx\n```\n```python\ny\n```"),))
     assert cells == [("markdown", "# A\n\n## Assistant"), ("code", "x"), ("code", "y")]
