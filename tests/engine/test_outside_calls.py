@@ -12,13 +12,20 @@ from jupyter_eca.engine.effects import AskUser, CallModel, CancelModel, RefuseCa
 from jupyter_eca.engine.model.request import ToolSpec
 from jupyter_eca.engine.turn import TurnStatus
 from jupyter_eca.errors import IllegalSignal
-from jupyter_eca.protocol.content import RejectReason, ToolCallContent, ToolCallRunContent
+from jupyter_eca.protocol.content import (
+    FileChangeDetails,
+    RejectReason,
+    ToolCallContent,
+    ToolCallPrepareContent,
+    ToolCallRunContent,
+)
 from jupyter_eca.protocol.event import Outcome
 from tests.engine.talk import RAN, Talk
 
 if TYPE_CHECKING:
     from jupyter_eca.engine.effects import Effect
 
+CHANGE = FileChangeDetails(path="a", diff="+x", lines_added=1, lines_removed=0)
 EDIT = ToolSpec("edit", "", {}, server="them", agent="them")
 POLICY = Policy(
     deny={"them": Rule(args_matchers={"path": ("secret",)})},
@@ -165,3 +172,26 @@ def test_a_call_that_cannot_succeed_fails_without_a_question() -> None:
     assert not talk.has(AskUser)
     with pytest.raises(IllegalSignal):
         talk.rejects("1", reason=RejectReason.USER)
+
+
+def test_a_card_shows_what_is_known_of_a_call_and_then_what_it_is() -> None:
+    talk = OutsideTalk().prompts()
+    guess = ToolSpec("something", "", {}, server="them", agent="them")
+    talk.feed(inputs.CallBegun(talk.now, talk.state.request, "1", guess, CHANGE))
+    talk.begins_call("2")
+    first, second = talk.shown(ToolCallPrepareContent)
+    assert (first.name, first.server, first.details) == ("something", "them", CHANGE)
+    assert (first.arguments_text, first.manual_approval) == ("", False)
+    assert (second.name, second.details) == ("edit", None)
+    assert len(set(talk.state.indexes)) == 2
+    assert max(talk.state.indexes) < 0
+    talk.readies("1", "free")
+    (run,) = talk.shown(ToolCallRunContent)
+    (effect,) = talk.effects
+    assert isinstance(effect, RunTool)
+    assert (run.name, run.arguments, effect.tool, effect.arguments) == (
+        "edit",
+        {"path": "free"},
+        EDIT,
+        {"path": "free"},
+    )

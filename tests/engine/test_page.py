@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_eca.engine.chat.pagination import Page, find_turn_of_message, make_page
-from jupyter_eca.protocol.content import Role, TextContent
+from jupyter_eca.protocol.content import MetadataContent, Role, TextContent
 from jupyter_eca.protocol.event import Event, SummaryAside
 
 # The turn of each event; "" stands beside them, and may come in the middle of one.
@@ -118,6 +118,8 @@ PAGES: list[tuple[str, dict[str, int], Shown]] = [
     ("abbbd", {"after": 10, "limit": 2}, ([2, 3, 4], 20, 40)),
     ("abcd", {"after": 40}, ([], None, None)),
     ("abcd", {"after": 10, "before": 40}, ([2, 3], 20, 30)),
+    ("abcd", {"after": 10, "before": 40, "limit": 3}, ([2, 3], 20, 30)),
+    ("-ab", {"limit": 2}, ([2, 3], 20, None)),
     ("abcd", {"before": 99}, ([1, 2, 3, 4], None, None)),
     ("", {"limit": 2}, ([], None, None)),
 ]
@@ -138,5 +140,7 @@ def test_every_page_names_the_last_summary_of_the_chat() -> None:
 
 
 def test_of_a_message_without_a_turn_there_is_no_beginning() -> None:
+    title = Event(chat="c", turn="", role=Role.SYSTEM, content=MetadataContent(title="A"))
+    assert find_turn_of_message([title, *make_events("ab")], "m2") == 2
     events = make_events("a-bb")
     assert [find_turn_of_message(events, f"m{number}") for number in (1, 2, 3, 4, 5)] == [0, None, 2, 2, None]

@@ -23,7 +23,19 @@ from jupyter_eca.engine.chat.recording import (
 )
 from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark, TextDelta, ToolCallDelta, UsageDelta
 from jupyter_eca.engine.model.request import ImagePart
-from jupyter_eca.protocol.content import Limit, Origin, RejectReason, UrlContent
+from jupyter_eca.protocol.content import (
+    Content,
+    Limit,
+    Origin,
+    ReasonStartedContent,
+    ReasonTextContent,
+    RejectReason,
+    Role,
+    TextOutput,
+    ToolCalledContent,
+    UrlContent,
+)
+from jupyter_eca.protocol.event import Event
 from tests.engine.talk import TOOLS, Talk, call
 
 
@@ -122,6 +134,21 @@ def test_a_piece_of_text_after_another_part_is_a_part_of_its_own() -> None:
     talk = Talk().asks().says("a", "b", Remark("c"), "d").done()
     (reply,) = record_replies(talk.events)
     assert reply.parts == (RecordedText(text="ab"), RecordedRemark(text="c"), RecordedText(text="d"))
+
+
+def test_what_was_not_finished_is_recorded_as_far_as_it_came() -> None:
+    def record(*contents: Content) -> RecordedReply:
+        (reply, *_) = record_replies(
+            Event(chat="c", turn="t", role=Role.ASSISTANT, content=content) for content in contents
+        )
+        return reply
+
+    assert record(ReasonStartedContent(id="r")).parts == (RecordedReasoning(),)
+    text = ReasonTextContent(id="r", text="a")
+    assert record(ReasonStartedContent(id="r"), text).parts == (RecordedReasoning(text="a"),)
+    outputs = (TextOutput(text="a"), TextOutput(text="b"))
+    called = ToolCalledContent(id="1", name="look", server="eca", arguments={}, error=False, outputs=outputs)
+    assert record(called).parts == (RecordedResult(tool="look", output="a\nb"),)
 
 
 def test_the_tokens_of_a_subagent_are_none_of_the_reply() -> None:
