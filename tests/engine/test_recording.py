@@ -25,6 +25,7 @@ from jupyter_eca.engine.model.delta import ReasoningDelta, ReasoningEnd, Remark,
 from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.protocol.content import (
     Content,
+    FileChangeDetails,
     Limit,
     Origin,
     ReasonStartedContent,
@@ -33,6 +34,7 @@ from jupyter_eca.protocol.content import (
     Role,
     TextOutput,
     ToolCalledContent,
+    ToolCallRejectedContent,
     UrlContent,
 )
 from jupyter_eca.protocol.event import Event
@@ -149,6 +151,16 @@ def test_what_was_not_finished_is_recorded_as_far_as_it_came() -> None:
     outputs = (TextOutput(text="a"), TextOutput(text="b"))
     called = ToolCalledContent(id="1", name="look", server="eca", arguments={}, error=False, outputs=outputs)
     assert record(called).parts == (RecordedResult(tool="look", output="a\nb"),)
+    rejected = ToolCallRejectedContent(id="1", name="act", server="eca", arguments={}, reason=RejectReason.USER)
+    assert record(rejected).parts == (RecordedRejection(tool="act", reason=RejectReason.USER),)
+
+
+def test_a_call_is_recorded_with_its_server_and_with_what_it_would_do() -> None:
+    change = FileChangeDetails(path="a", diff="+x", lines_added=1, lines_removed=0)
+    talk = Talk().asks().says(call("far"))
+    talk.feed(inputs.ModelFinished(talk.now, talk.state.request, details={"1": change})).approves("1").ran("1")
+    (recorded,) = record_replies(talk.events)[0].calls
+    assert (recorded.tool, recorded.server, recorded.origin, recorded.details) == ("far", "away", Origin.MCP, change)
 
 
 def test_the_tokens_of_a_subagent_are_none_of_the_reply() -> None:

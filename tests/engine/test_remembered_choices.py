@@ -125,3 +125,7 @@ def test_each_model_keeps_its_own_variant(story: str) -> None:
 def test_what_this_chat_has_already_counts_before_what_is_remembered() -> None:
     stored = [model("a/two"), agent("plan", "looks"), variant("low", "a/one")]
     assert recall_choices(stored, OPTIONS, agent="code", model="a/one") == RecalledChoices("code", "a/one", "low")
+
+
+def test_an_agent_that_is_gone_has_no_defaults() -> None:
+    assert recall_choices([], OPTIONS, agent="gone") == RecalledChoices("gone", "", None)

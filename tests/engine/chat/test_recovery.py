@@ -36,7 +36,17 @@ from jupyter_eca.protocol.content import (
     ToolCallRunningContent,
     UsageContent,
 )
-from jupyter_eca.protocol.event import Aside, Event, Outcome, RejectionAside, SummaryAside, UnansweredAside
+from jupyter_eca.protocol.event import (
+    Aside,
+    Event,
+    NoteAside,
+    NotesSentAside,
+    Outcome,
+    RefusedAside,
+    RejectionAside,
+    SummaryAside,
+    UnansweredAside,
+)
 from tests.engine.talk import Talk, call
 
 CALL: dict[str, Any] = {"id": "1", "name": "far", "server": "away", "origin": Origin.MCP}
@@ -79,7 +89,16 @@ REJECTED_CALL = ToolCallRejectedContent(**CALL, arguments={}, reason=RejectReaso
 
 @pytest.mark.parametrize(
     "contents",
-    [(), (STARTED, FINISHED), (HOOK, HOOKED), (PREPARED, RUN, RUNNING, CALLED), (PREPARED, REJECTED_CALL)],
+    [
+        (),
+        (CALLED,),
+        (FINISHED,),
+        (HOOKED,),
+        (STARTED, FINISHED),
+        (HOOK, HOOKED),
+        (PREPARED, RUN, RUNNING, CALLED),
+        (PREPARED, REJECTED_CALL),
+    ],
 )
 def test_what_has_ended_is_not_ended_again(contents: tuple[Content, ...]) -> None:
     assert close(*contents) == []
@@ -230,3 +249,27 @@ def test_a_note_is_unread_until_the_model_has_answered_a_request_with_it() -> No
     assert unread(talk.says("So.").done()) == ()
     assert unread(note(talk, "three")) == ("(three)",)
     assert unread(Talk().asks()) == ()
+
+
+NOTED = event(TextContent(text="Ended."), "", Role.SYSTEM, aside=NoteAside(text="(one)"))
+SENT = event(ProgressContent(state="running"), "t2", Role.USER, aside=NotesSentAside(text="(one)"))
+REFUSED = event(ProgressContent(state="running"), "t2", Role.SYSTEM, aside=RefusedAside())
+ANSWER = event(TextContent(text="Yes."), "t2")
+
+
+@pytest.mark.parametrize(
+    ("events", "notes"),
+    [
+        ((NOTED, REFUSED), ("(one)",)),
+        ((NOTED, SENT, REFUSED), ("(one)",)),
+        ((NOTED, SENT, asked("t2"), REFUSED, NOTED), ("(one)", "(one)")),
+        ((NOTED, SENT, ANSWER, REFUSED), ()),
+        ((NOTED, SENT, SUMMARY, REFUSED), ()),
+        ((NOTED, SENT, ended("t2", Outcome.STOPPED), REFUSED), ()),
+        ((NOTED, SENT), ()),
+    ],
+)
+def test_a_note_of_a_refused_request_is_unread_unless_the_model_has_read_it_before(
+    events: tuple[Event, ...], notes: tuple[str, ...]
+) -> None:
+    assert restore("chat", (asked(), *events, ended("t9")), 0).state.notes == notes

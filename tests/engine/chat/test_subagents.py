@@ -104,6 +104,8 @@ def test_the_last_pictures_of_its_runs_go_to_the_parent_under_names_of_their_own
 def test_a_picture_without_a_name_is_listed_and_no_pictures_are_not_mentioned() -> None:
     assert Subagent().calls("draw").shows("p").ends().result()[0].endswith("\n[picture 1 of agent 'ada']")
     assert "picture" not in Subagent().says("Seven.").ends().result()[0]
+    failed = Subagent().calls("draw").shows("p").ends(Outcome.FAILED).result()[0]
+    assert failed.endswith("\n[picture 1 of agent 'ada']")
 
 
 def test_what_it_has_only_looked_at_or_was_sent_is_no_picture_of_its_runs() -> None:
@@ -120,5 +122,5 @@ def test_its_rules_say_how_many_steps_it_has_if_there_is_a_limit() -> None:
 
 def test_the_tool_lists_the_agents_with_what_they_are_for() -> None:
     text = describe_tool("Spawns.", [("ada", "counts"), ("bob", "")])
-    assert text.splitlines()[0] == "Spawns."
+    assert text.splitlines()[:2] == ["Spawns.", ""]
     assert text.splitlines()[-2:] == ["- ada: counts", "- bob"]

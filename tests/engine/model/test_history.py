@@ -359,6 +359,10 @@ def test_a_prompt_that_was_answered_in_part_is_repeated_after_a_summary_without_
     assert "x = 1" not in message.text
     assert compact((*history, model("c")), "Short.") == (user("Short."),)
     assert compact((), "Short.") == (user("Short."),)
+    (message,) = compact((user("Find", "it."), model(use("1")), user(result("1", "r"))), "Short.")
+    assert message.text.endswith("\n\nFind\nit.")
+    (message,) = compact((user(result("1", "r")),), "Short.")
+    assert message.text.endswith("\n\n")
 
 
 def test_the_newest_results_stay_and_older_ones_are_left_out_with_their_pictures() -> None:
