@@ -11,7 +11,9 @@ from jupyter_eca.engine.model.cursor_requests import (
     build_completion_request,
     build_rewrite_request,
     describe_place,
+    extract_insertion,
     extract_replacement,
+    remove_fence,
     split_at,
 )
 
@@ -40,6 +42,7 @@ def test_a_completion_is_asked_for_with_the_text_next_to_the_cursor() -> None:
     before, after = f"a{'b' * BEFORE_CHARS}", f"{'c' * AFTER_CHARS}d"
     request = build_completion_request("acme/llm", before, after)
     assert request.model == "acme/llm"
+    assert request.system
     assert request.messages[0].text == f"<before>{before[1:]}</before>\n<after>{after[:-1]}</after>"
 
 
@@ -72,3 +75,18 @@ def test_a_rewrite_loses_the_fence_that_only_the_model_put_around_it(original: s
 )
 def test_a_position_outside_of_the_text_is_the_nearest_one_inside(line: int, character: int, before: str) -> None:
     assert split_at("ab\ncd", line, character) == (before, "ab\ncd"[len(before) :])
+
+
+def test_lines_are_divided_at_their_ends_and_not_at_blanks() -> None:
+    assert split_at("a b\ncd", 1, 1) == ("a b\nc", "d")
+
+
+def test_a_completion_does_not_repeat_the_last_of_several_lines() -> None:
+    assert extract_insertion("a\nb\npri", "print(1)") == "nt(1)"
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n```x\na\n```", "```\na\n```x\nb\n```", "```\na\n```x\n```", "```\na\nb", "```\na\n````"]
+)
+def test_a_text_with_other_fences_than_one_around_it_stays_as_it_is(text: str) -> None:
+    assert remove_fence(text) == text

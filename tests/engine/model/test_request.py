@@ -129,6 +129,10 @@ def test_each_kind_of_part_is_counted_once_and_a_picture_not_at_all() -> None:
     assert count(system="x" * 9) == {"System prompt": 3}
     assert count(tools=(ToolSpec("abcd", "e" * 4, {"type": 1}),)) == {"Tools": 5}
     assert count() == {}
+    twice = ChatMessage("user", (TextPart(f"{context}{context}"),))
+    assert count(twice) == {"Files": -(-2 * len(context) // 4)}
+    drawn = break_down(ModelRequest("m", "", ())).categories
+    assert len({category.color for category in drawn} - {None}) == len({category.emoji for category in drawn}) == 5
 
 
 def usage(tokens: int, limit: int | None) -> UsageContent:
@@ -155,7 +159,9 @@ def test_the_bar_and_the_table_have_the_shares_of_the_window() -> None:
     sections = (Section("AGENTS.md", "a" * 3), Section("skills", "b"))
     lines = draw_window(break_down(request, usage(2_000, 8_000)), sections).splitlines()
     assert lines[0] == "About 2,000 of 8,000 tokens are used."
-    assert lines[2] == f"🟦{'🟩' * 4}{'⬜' * 15}"
+    assert lines[1:4] == ["", f"🟦{'🟩' * 4}{'⬜' * 15}", ""]
+    thirds = break_down(ModelRequest("m", "x" * 4, ()), usage(1, 3))
+    assert draw_window(thirds).splitlines()[2] == f"{'🟦' * 6}{'⬜' * 14}"
     assert lines[4:6] == ["| | | tokens | share |", "|---|---|---:|---:|"]
     assert lines[6:9] == [
         "| 🟦 | System prompt | 500 | 6% |",
