@@ -180,6 +180,20 @@ def test_reasoning_is_kept_by_its_id_with_the_signature_of_its_vendor() -> None:
     assert read(thinks("r", "a"), event(ReasonFinishedContent(id="r"), MODEL))[0].parts == (ReasoningPart("r", "a"),)
 
 
+def test_a_text_after_reasoning_continues_with_its_next_piece() -> None:
+    thought = event(ReasonTextContent(id="r", text="a"), MODEL)
+    assert read(thought, text("b", MODEL), text("c", MODEL)) == (model(ReasoningPart("r", "a"), "bc"),)
+
+
+def test_what_is_long_past_stays_as_it_is_whatever_is_refused_now() -> None:
+    before = read(image("AAAA"), text("a", MODEL), image("BBBB"), text("b", MODEL))
+    assert read(image("CCCC"), event(aside=ImagesRefusedAside()), before=before) == (*before, user(NO_IMAGES))
+    called = (*before, model("b", use("1")))
+    shown = (ran("1", "r"), image("DDDD", ResultImageAside(call="1")))
+    assert read(*shown, before=called)[:-1] == called
+    assert read(*shown, event(aside=RefusedAside()), before=called) == (*called, user(result("1", "r")))
+
+
 def test_each_call_has_its_result_first_in_the_next_message_whatever_comes_between() -> None:
     history = read(
         text("Hi"), runs("1", SIGNED), runs("2"), image("AAAA"), ran("2", "b"), ran("1", "a", "c"), text("Ho")
