@@ -127,11 +127,16 @@ def test_each_kind_is_tried_so_often_and_no_more(kind: FailureKind, times: int) 
 
 def test_waits_double_up_to_the_longest() -> None:
     assert all_waits(Failure(jitter=1.0)) == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
+    assert all_waits(Failure(jitter=1.0, max_wait=0.5)) == [0.5] * 10
     assert all_waits(Failure(jitter=0.0, max_wait=8)) == [0.5, 1, 2, 4, 4, 4, 4, 4, 4, 4]
 
 
 def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for() -> None:
     assert plan_retry(Failure(retry_after=MAX_WAIT_SECONDS + 1), None) is None
+    for seconds in (0.0, 0.5, MAX_WAIT_SECONDS):
+        planned = plan_retry(Failure(retry_after=seconds), None)
+        assert planned is not None
+        assert planned.seconds_left == seconds
 
 
 @given(failures)

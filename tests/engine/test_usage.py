@@ -7,6 +7,7 @@ from dataclasses import replace
 from jupyter_eca.engine.inputs import CostAdded, Prompted
 from jupyter_eca.engine.model.compaction import WindowUsage
 from jupyter_eca.engine.model.delta import Activity, ImageDelta, ReasoningDelta, ReasoningEnd, Remark, UsageDelta
+from jupyter_eca.engine.model.request import ImagePart
 from jupyter_eca.protocol.content import (
     ImageContent,
     Limit,
@@ -17,6 +18,7 @@ from jupyter_eca.protocol.content import (
     TextContent,
     UsageContent,
 )
+from jupyter_eca.protocol.event import SignatureAside
 from tests.engine.talk import Talk, user
 
 USED = UsageDelta(10, 5, 3, 2, cost=0.25, context_limit=100, output_limit=50)
@@ -109,7 +111,16 @@ def test_a_picture_in_an_answer_is_shown_and_no_model_of_ours_reads_it() -> None
     kinds = talk.kinds()
     assert kinds.index("reasonFinished") < kinds.index("image")
     assert talk.asks("And?").asked()[-1] == user("And?")
-    assert all(len(message.parts) == 1 or message.role == "assistant" for message in talk.asked())
+    assert not any(isinstance(part, ImagePart) for message in talk.asked() for part in message.parts)
+
+
+def test_a_reasoning_that_ends_without_a_signature_has_none() -> None:
+    for ended in ((), (ReasoningEnd(),)):
+        talk = Talk().asks().says(ReasoningDelta("a"), *ended, "b").done()
+        (finished,) = [event for event in talk.events if isinstance(event.content, ReasonFinishedContent)]
+        assert finished.aside is None
+    (signed,) = [event for event in Talk().asks().says(ReasoningDelta("a"), ReasoningEnd("x")).events if event.aside]
+    assert signed.aside == SignatureAside(signature="x")
 
 
 def test_a_reasoning_has_an_id_of_its_own_and_says_how_long_it_took() -> None:

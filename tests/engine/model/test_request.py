@@ -195,7 +195,9 @@ def test_the_bar_and_the_table_have_the_shares_of_the_window() -> None:
         (" \n ", "New chat"),
         ("x" * TITLE_LENGTH, "x" * TITLE_LENGTH),
         (f"{'x' * (TITLE_LENGTH - 2)} yz", f"{'x' * (TITLE_LENGTH - 2)}…"),
+        ("x" * (TITLE_LENGTH + 1), f"{'x' * (TITLE_LENGTH - 1)}…"),
         ("/notebook load the data", "load the data"),
+        ("/notebook load data", "load data"),
         ("/notebook load", "/notebook load"),
         ("/notebook", "/notebook"),
     ],
@@ -221,5 +223,8 @@ def test_what_came_back_and_what_did_not_is_named() -> None:
     assert "(it is gone)" in lines[2]
     assert lines[0].split(":")[0] != lines[1].split(":")[0]
     assert describe_restored([], []) == ""
+    kept, gone = describe_restored(["a.py"], []), describe_restored(["a.py"], [], (), {"a.py"})
+    assert len(kept) < len(gone)  # it says why the file is gone
+    assert describe_restored(["a.py", "a.py"], []) == f"{kept}\n{kept}"
     assert "a.py, b.py" in describe_reverted(["a.py", "b.py"])
     assert "“B”" in describe_fork("B")

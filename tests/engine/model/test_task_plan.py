@@ -27,7 +27,8 @@ def called(plan: Plan, *, error: bool = False) -> Content:
 def test_new_tasks_are_numbered_after_the_highest_number() -> None:
     tasks = (Task(id="7", subject="a"), Task(id="x", subject="b"), Task(id="3", subject="c"))
     assert [task.id for task in add_tasks(tasks, ["d", "e"])] == ["7", "x", "3", "8", "9"]
-    assert [(task.id, task.subject, task.status) for task in THREE] == [
+    tasks = add_tasks((), ["look", "change", "test"])
+    assert [(task.id, task.subject, task.status) for task in tasks] == [
         ("1", "look", TaskStatus.PENDING),
         ("2", "change", TaskStatus.PENDING),
         ("3", "test", TaskStatus.PENDING),
