@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from jupyter_eca.engine.chat.recovery import restore
 from jupyter_eca.engine.effects import CallModel, CancelModel
+from jupyter_eca.engine.inputs import ToolFinished
 from jupyter_eca.engine.model.compaction import (
     KEPT_RESULT_CHARS,
     MIN_REPLIES,
@@ -24,8 +25,9 @@ from jupyter_eca.engine.model.history import add_event
 from jupyter_eca.engine.model.request import ChatMessage, ImagePart, TextPart, ToolResultPart
 from jupyter_eca.engine.model.texts import NOTHING_TO_SUMMARISE, PRUNED_RESULT, SUMMARISED, SUMMARY
 from jupyter_eca.engine.turn import TurnStatus
-from jupyter_eca.protocol.content import Role, UsageContent
-from jupyter_eca.protocol.event import Outcome, SummaryAside
+from jupyter_eca.errors import FailureKind
+from jupyter_eca.protocol.content import Role, Task, TaskDetails, TaskSummary, TextContent, TurnFailure, UsageContent
+from jupyter_eca.protocol.event import Outcome, PrunedAside, SummaryAside
 from tests.engine.talk import Talk, call
 
 # Of a window of 1,000 tokens, of four characters each.
@@ -95,7 +97,10 @@ def test_pictures_of_the_prompt_stay_with_it() -> None:
 
 @pytest.mark.parametrize(
     ("used", "limit", "share", "is_due"),
-    [(760, LIMIT, 75, True), (760, LIMIT, 0, False), (740, LIMIT, 75, False), (760, 0, 75, False)],
+    [
+        *((760, LIMIT, 75, True), (750, LIMIT, 75, True), (749, LIMIT, 75, False)),
+        *((760, LIMIT, 0, False), (740, LIMIT, 75, False), (760, 0, 75, False)),
+    ],
 )
 def test_without_a_percentage_or_a_known_window_nothing_is_summarised(
     used: int, limit: int, share: int, is_due: bool
@@ -236,3 +241,71 @@ def test_a_summary_is_known_by_its_kind_whatever_its_words_are() -> None:
         for event in talk.events
     ]
     assert words(reduce(add_event, events, ())) == [("user", "Other words: And now?")]
+
+
+def test_a_summary_is_due_again_five_steps_after_the_last_one_of_the_turn() -> None:
+    state = full(Talk()).state
+    due = [replace(state, summarised_at_step=3, steps=steps).is_summary_due for steps in (3, 7, 8)]
+    assert due == [False, False, True]
+
+
+def overflow(talk: Talk) -> Talk:
+    """The model calls a tool with long results, and its server says that the next request is too long."""
+    for _ in range(3):
+        id = f"n{len(talk.state.call_ids)}"
+        talk.calls(call("look", id))
+        talk.ran(id, "y" * (KEPT_RESULT_CHARS // 2))
+    return talk.fails("Too long.", overflow=True)
+
+
+def test_old_results_are_left_out_once_in_a_turn_and_then_a_summary_is_made() -> None:
+    def roles(talk: Talk) -> list[Role]:
+        return [event.role for event in talk.events if isinstance(event.aside, PrunedAside)]
+
+    talk = overflow(Talk().asks("Look"))
+    assert (talk.state.status, roles(talk)) == (TurnStatus.STREAMING, [Role.SYSTEM])
+    assert (overflow(talk).state.status, len(roles(talk))) == (TurnStatus.COMPACTING, 1)
+    talk.says("Short.").done().says("So.").done()
+    assert (overflow(talk.asks("Again")).state.status, len(roles(talk))) == (TurnStatus.STREAMING, 2)
+
+
+def test_a_call_that_is_made_again_after_a_summary_is_one_step() -> None:
+    talk = full(Talk()).asks("More", max_steps=1).says("Short.").done().says("So.").done()
+    assert (talk.state.steps, talk.outcomes()[-1]) == (1, Outcome.COMPLETED)
+    talk = Talk().asks(LONG).says("Yes.").done().asks("More", max_steps=1).fails("Too long.", overflow=True)
+    talk.says("Short.").done().says("So.").done()
+    assert (talk.state.steps, talk.outcomes()[-1]) == (1, Outcome.COMPLETED)
+
+
+def test_while_a_summary_is_written_no_call_is_under_way() -> None:
+    talk = Talk().asks("Find it.").calls(call("look")).ran("1", LONG)
+    talk.says("Again.", used(900), call("look", "2")).done()
+    talk.ran("2", "nothing")
+    assert (talk.state.status, talk.state.calls) == (TurnStatus.COMPACTING, ())
+    (effect,) = talk.effects
+    assert isinstance(effect, CallModel)
+    assert effect.number == talk.state.request
+    assert talk.says("Short.", used(800)).done().state.window == WindowUsage()
+
+
+def test_the_tasks_follow_the_summary() -> None:
+    details = TaskDetails(
+        tasks=(Task(id="1", subject="look"),), summary=TaskSummary(done=0, in_progress=0, pending=1, total=1)
+    )
+    talk = Talk().asks(LONG).calls(call("look"))
+    talk.feed(ToolFinished(talk.now, "1", "planned", details=details))
+    talk.says("Yes.", used(760)).done().asks("And now?").says("They spoke.").done()
+    (message,) = talk.asked()
+    assert "They spoke.\n\n" in message.text
+    assert "\n[ ] 1. lookAnd now?" in message.text
+
+
+def test_a_summary_that_fails_is_a_failure_of_the_turn_only_if_the_turn_ends() -> None:
+    def failures(talk: Talk) -> list[TurnFailure | None]:
+        return [content.failure for content in talk.shown(TextContent) if "summarised:" in content.text]
+
+    goes_on = full(Talk()).asks("And now?").fails("The model is gone.")
+    assert (failures(goes_on), goes_on.state.status) == ([None], TurnStatus.STREAMING)
+    ends = Talk().asks(LONG).says("Yes.").done().asks("More").fails("Too long.", overflow=True).fails("Gone.")
+    assert failures(ends) == [TurnFailure(kind=FailureKind.OTHER, model="maker/model")]
+    assert ends.outcomes()[-1] is Outcome.FAILED

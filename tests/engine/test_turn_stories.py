@@ -83,6 +83,7 @@ def test_an_interrupted_reply_is_continued_so_often_and_no_oftener() -> None:
     assert continued == MAX_PAUSES
     assert talk.words(Role.SYSTEM) == PAUSED_TOO_OFTEN
     assert not talk.asks("Again").says("Yes.").done().state.paused
+    assert talk.asks("Again").says("word ", Paused()).done().state.status is TurnStatus.STREAMING
 
 
 def test_the_rest_of_an_interrupted_reply_may_be_empty() -> None:

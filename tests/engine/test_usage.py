@@ -124,8 +124,9 @@ def test_a_reasoning_that_ends_without_a_signature_has_none() -> None:
 
 
 def test_a_reasoning_has_an_id_of_its_own_and_says_how_long_it_took() -> None:
-    talk = Talk().asks().says(ReasoningDelta("a"), ReasoningDelta("b"), ReasoningEnd(), ReasoningDelta("c"), "d").done()
+    talk = Talk().asks().says(ReasoningDelta("a"), ReasoningDelta("b"), ReasoningEnd(), ReasoningDelta("c"), "d")
+    talk.says(ReasoningDelta("e")).done()
     started, finished = talk.shown(ReasonStartedContent), talk.shown(ReasonFinishedContent)
     assert [content.id for content in started] == [content.id for content in finished]
-    assert len({content.id for content in started}) == 2
-    assert [content.total_time_ms for content in finished] == [20, 10]
+    assert len({content.id for content in started}) == 3
+    assert [content.total_time_ms for content in finished] == [20, 10, 10]

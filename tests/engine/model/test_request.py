@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jupyter_eca.engine.draft import draft_request
-from jupyter_eca.engine.inputs import NoteAdded
+from jupyter_eca.engine.inputs import Gathered, NoteAdded
 from jupyter_eca.engine.model.context_window import BAR_SQUARES, EMOJI, break_down, draw_window
+from jupyter_eca.engine.model.delta import UsageDelta
 from jupyter_eca.engine.model.request import (
     ChatMessage,
     DocumentPart,
@@ -33,7 +34,8 @@ from jupyter_eca.engine.model.texts import (
     join_sections,
     make_title,
 )
-from jupyter_eca.protocol.content import Limit, Origin, UsageContent
+from jupyter_eca.protocol.content import Limit, Origin, ProgressContent, UsageContent
+from jupyter_eca.protocol.event import DocumentAside
 from tests.engine.talk import TOOLS, Talk, call
 
 OLD = ToolSpec("old", "", {}, replaced_by="look")
@@ -100,6 +102,20 @@ def test_without_a_message_a_draft_has_what_the_model_knows_so_far() -> None:
     talk.feed(NoteAdded(0, "ended", "(ended)"))
     (*before, note) = draft_request(talk.state, setup).messages
     assert (tuple(before), note.role, note.text) == (talk.state.history, "user", "\n\n(ended)")
+
+
+def test_no_summary_is_made_for_a_draft_however_full_the_window_is() -> None:
+    talk = Talk().asks("x" * 3_000).says("Yes.", UsageDelta(990, 0, context_limit=1_000)).done()
+    assert talk.state.is_summary_due
+    assert draft_request(talk.state, talk.state.setup, "And?").messages[-1].text == "And?"
+
+
+def test_a_document_is_shown_by_its_name() -> None:
+    talk = Talk().begins()
+    talk.feed(Gathered(talk.now, documents=(DOCUMENT,)))
+    (shown,) = [event.content for event in talk.events if isinstance(event.aside, DocumentAside)]
+    assert isinstance(shown, ProgressContent)
+    assert "a.pdf" in (shown.text or "")
 
 
 def test_a_turn_under_way_is_drafted_as_if_it_had_ended() -> None:
