@@ -205,6 +205,14 @@ def test_one_of_two_moves_is_taken_back_and_the_other_stays() -> None:
     assert book.order == "abcd"
 
 
+def test_a_cell_that_somebody_else_has_moved_stays_where_it_is_when_its_edit_is_taken_back() -> None:
+    book = Book("abc").edits("a", "1")
+    book.document = apply(book.document, MoveCell(cell_id="a", index=2))
+    (step,) = book.takes_back()
+    assert isinstance(step, PutCell)
+    assert book.order == "bca"
+
+
 def test_a_cell_whose_neighbours_are_all_gone_goes_back_to_its_number() -> None:
     book = Book("ab").deletes("b")
     book.document = book.document.model_copy(update={"cells": ()})  # somebody else deletes the other cell
@@ -248,6 +256,11 @@ def test_the_user_may_undo_several_changes_by_hand_and_an_edit_between_them_is_s
     assert ([change.id for change in before_an_edit.changes], before_an_edit.is_broken) == ([1], False)
     after_an_edit = find_standing([edit(1, "a", "b"), edit(2, "x", "y")], "y")
     assert ([change.id for change in after_an_edit.changes], after_an_edit.is_broken) == ([2], True)
+
+
+def test_an_edit_of_somebody_else_between_two_changes_is_not_forgotten() -> None:
+    found = find_standing([edit(1, "w", "x"), edit(2, "p", "q"), edit(3, "x", "y")], "y")
+    assert found.is_broken
 
 
 def test_a_change_that_was_taken_back_does_not_explain_a_source_that_somebody_wrote() -> None:
