@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_eca.engine.changes.revert import ChangeDecision, RecordedChange, RevertPlanner, find_standing
+from jupyter_eca.engine.changes.revert import (
+    ChangeDecision,
+    RecordedChange,
+    RevertPlanner,
+    find_standing,
+    find_unmoved,
+    restore_order,
+)
 from jupyter_eca.engine.changes.review import CHANGED, LATER, review_cell
 from jupyter_eca.protocol.notebook import (
     CellChange,
@@ -219,6 +227,47 @@ def test_a_cell_whose_neighbours_are_all_gone_goes_back_to_its_number() -> None:
     (step,) = book.takes_back()
     assert isinstance(step, PutCell)
     assert (step.index, book.order) == (0, "b")
+
+
+# --- orders of cells ---------------------------------------------------------------------------------------------------
+
+
+@given(st.permutations("abcdef"), st.sets(st.sampled_from("abcdef"), max_size=2))
+def test_the_largest_set_of_cells_that_have_not_moved_is_found(ids: list[str], unreliable: set[str]) -> None:
+    found = find_unmoved(ids, "abcdef", unreliable)
+    kept = [id for id in ids if id in found]
+    assert kept == sorted(kept)
+    assert not found & unreliable
+    possible = [
+        picked
+        for size in range(7)
+        for picked in combinations([id for id in ids if id not in unreliable], size)
+        if list(picked) == sorted(picked)
+    ]
+    assert len(found) == max(map(len, possible))
+
+
+@pytest.mark.parametrize(
+    ("orders", "moved", "order"),
+    [
+        (["ab"], "", "ab"),
+        (["ab", "nab"], "", "nab"),
+        (["ab", "anb"], "", "anb"),
+        (["ab", "abn"], "", "abn"),
+        (["ab", "b", "bn"], "", "abn"),
+        (["ab", "ban"], "a", "abn"),
+        (["abc", "bac", "bnac"], "a", "abnc"),
+        (["ab", "ab", "nmab"], "", "nmab"),
+    ],
+)
+def test_a_new_cell_is_put_after_the_cell_before_it_that_has_not_moved(
+    orders: list[str], moved: str, order: str
+) -> None:
+    changes = [
+        RecordedChange(number, "t1", moved or "x", MoveCell(cell_id=moved or "x", index=0), "", tuple(ids))
+        for number, ids in enumerate(orders)
+    ]
+    assert "".join(restore_order(changes)) == order
 
 
 # --- which changes stand ----------------------------------------------------------------------------------------------
