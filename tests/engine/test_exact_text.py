@@ -42,3 +42,12 @@ def test_the_end_of_a_command_is_not_moved_out_of_sight_by_empty_lines() -> None
 
 def test_a_terminal_obeys_nothing_of_a_text() -> None:
     assert drop_control_characters("a\x1b[8mb\x9b2J\x07\u202ec\n\td") == "a[8mb2Jc\n\td"
+
+
+def test_the_end_of_a_line_of_windows_is_the_end_of_a_line() -> None:
+    assert as_exact_text("a\r\nb") == "a\nb"
+    assert drop_control_characters("a\r\nb\rc") == "a\nb\nc"
+
+
+def test_a_letter_that_deceives_nobody_is_shown_as_it_is() -> None:
+    assert as_exact_json("ä") == '"ä"'

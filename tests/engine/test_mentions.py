@@ -108,3 +108,26 @@ def test_words_that_only_begin_so_name_nothing_of_a_notebook(word: str) -> None:
 
 def test_of_one_sign_only_those_with_it_are_found() -> None:
     assert find_mentions("@a #b @c", "@") == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("message", "mentions"),
+    [
+        ("`x`@a", ["a"]),
+        ("@a`x`b", ["a"]),
+        ("@fileX", ["fileX"]),
+        ("@f(a)", ["f(a)"]),
+        ("(@f)", ["f"]),
+        ("@...", []),
+    ],
+)
+def test_a_mention_ends_before_code_and_punctuation(message: str, mentions: list[str]) -> None:
+    assert find_mentions(message) == mentions
+
+
+@pytest.mark.parametrize(
+    ("mention", "lines"),
+    [("a:L5", ("a", 5, 5)), ("a:L5-L3", ("a", 3, 5)), ("a:L0", ("a:L0", 0, 0)), ("a", ("a", 0, 0))],
+)
+def test_a_mention_may_have_one_line_or_several(mention: str, lines: tuple[str, int, int]) -> None:
+    assert split_mention(mention) == lines

@@ -184,6 +184,7 @@ def test_no_argument_ends_the_document_that_it_is_in(template: str, value: str) 
 
 def test_a_line_with_tabs_ends_only_a_document_that_ignores_them() -> None:
     assert fill(parse("f <<END\n{{x}}\nEND", ["x"]), {"x": "\tEND"})
+    assert fill(parse("f <<-END\n{{x}}\nEND", ["x"]), {"x": " END\nXEND"})
 
 
 @pytest.mark.parametrize(("template", "line"), [("f\n\ng `{{x}}`", 3), ("f `{{x}}`", 1), ("f <<END\n{{x}}\n", 2)])

@@ -229,7 +229,40 @@ def test_a_cell_whose_neighbours_are_all_gone_goes_back_to_its_number() -> None:
     assert (step.index, book.order) == (0, "b")
 
 
-# --- orders of cells ---------------------------------------------------------------------------------------------------
+def test_a_cell_goes_back_above_the_cell_that_was_below_it() -> None:
+    book = Book("abc").deletes("a")
+    new = NewCell(id="x", source="somebody else's")
+    book.document = apply(book.document, InsertCell(index=0, cell=new))
+    book.takes_back()
+    assert book.order == "xabc"
+
+
+@pytest.mark.parametrize("act", ["move", "delete"])
+def test_only_the_last_of_two_changes_of_the_place_of_a_cell_is_taken_back(act: str) -> None:
+    book = Book("abcd").moves("a", 3)
+    if act == "move":
+        book.moves("a", 1)
+    else:
+        book.deletes("a")
+    book.document = apply(book.document, InsertCell(index=0, cell=NewCell(id="x")))
+    (step,) = RevertPlanner(book.document, tuple(book.changes)).plan({"a": (book.changes[1],)})
+    assert isinstance(step, MoveCell | PutCell)
+    assert step.index == 4  # below d, where the first change had put it
+
+
+@pytest.mark.parametrize("source", ["a", ""])
+def test_a_deleted_cell_comes_back_with_its_source_before_an_edit_of_which_only_the_source_is_known(
+    source: str,
+) -> None:
+    cell = NotebookCell(id="a", cell_type=CellType.CODE, source="b", outputs=(OUTPUT,))
+    deleted = RecordedChange(2, "t1", "a", PutCell(index=0, cell=cell), None, ("a",))
+    changes = (edit(1, source, "b"), deleted)
+    (step,) = RevertPlanner(NotebookDocument(path="nb.ipynb", cells=()), changes).plan({"a": changes})
+    assert isinstance(step, PutCell)
+    assert (step.cell.source, step.cell.outputs) == (source, (OUTPUT,))
+
+
+# --- orders of cells --------------------------------------------------------------------------------------------------
 
 
 @given(st.permutations("abcdef"), st.sets(st.sampled_from("abcdef"), max_size=2))
@@ -340,6 +373,18 @@ def test_a_change_that_a_later_turn_has_covered_cannot_be_taken_back_alone() -> 
     assert found is not None
     assert (found.before, found.after, found.refused, found.changes) == ("a", "b", LATER, (first,))
     assert found.source_left_by_changes is None
+
+
+def test_a_change_that_the_user_has_undone_by_hand_is_no_part_of_the_review() -> None:
+    found = review_cell([edit(1, "a", "b"), edit(2, "b", "c", "t2")], {"t1", "t2"}, "b")
+    assert found is not None
+    assert (found.turn, found.before, found.after) == ("t1", "a", "b")
+
+
+def test_where_the_order_of_the_cells_is_not_known_neither_is_the_place() -> None:
+    found = review_cell([replace(edit(1, "a", "b"), order=())], {"t1"}, "b")
+    assert found is not None
+    assert found.place_before is None
 
 
 def test_a_later_run_that_changed_only_outputs_is_taken_back_with_the_change() -> None:

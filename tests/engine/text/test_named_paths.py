@@ -29,3 +29,7 @@ def test_words_that_look_like_relative_paths_are_found(message: str, paths: int)
 @given(st.text())
 def test_every_message_can_be_searched_for_paths(message: str) -> None:
     assert all(path.split() == [path] for path in find_named_paths(message))
+
+
+def test_a_path_directly_after_a_block_of_code_is_found() -> None:
+    assert find_named_paths("```x```a.py ./b.py a.py") == ["a.py", "b.py"]

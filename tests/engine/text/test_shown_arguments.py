@@ -89,3 +89,4 @@ def test_a_command_is_shown_exactly_as_it_runs_and_where(
 )
 def test_no_text_ends_the_block_of_code_that_it_is_in(text: str, language: str, block: str) -> None:
     assert as_code_block(text, language) == block
+    assert language or as_code_block(text) == block
