@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
 )
 from jupyter_eca.engine.text.code_block import as_code_block
 from tests.apps.kernel.markdown_judges import COMMONMARK, NASTY, RENDERERS, Page, problems
+from tests.support.steps import count_steps, grows_with_its_text
 
 
 @given(NASTY)
@@ -109,23 +109,26 @@ def ticks(length: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("before", "piece", "after"),
     [
-        "!" * 50_000,
-        "[" * 50_000,
-        "\\" * 50_000,
-        "$a" * 25_000,
-        "[a](x" + "(" * 50_000,
-        '[a](b "' * 8_000,
-        ticks(50_000),
+        *(
+            ("", piece, "")
+            for piece in ("!", "[", "\\", "$a", "[x](", "[x](a(", "[x]( ", '[a](b "', "<http://a", "~~~")
+        ),
+        *(("", piece, "") for piece in ("```\n", "$$a", "- [ ] ", "`a``b", "> ")),
+        *(("[a](x", piece, "") for piece in ("(", "(a", "a ", '"')),
+        *(("$", piece, "$") for piece in ("\\begin{a}", "\\begin{a}x\\end{b}", "[(a\\", "&#")),
     ],
-    ids=lambda text: text[:8],
 )
-def test_no_text_makes_the_page_wait(text: str) -> None:
+def test_a_text_of_twice_the_length_takes_about_twice_the_steps(before: str, piece: str, after: str) -> None:
     """Quadratic patterns took minutes here; an answer is written anew ten times a second while it grows."""
-    start = time.process_time()
-    as_inert_markdown(text)
-    assert time.process_time() - start < 2
+    assert grows_with_its_text(lambda text: as_inert_markdown(f"{before}{text}{after}"), piece, count=60)
+
+
+def test_runs_of_backticks_without_partners_take_few_steps() -> None:
+    # Each run is compared with those after it.
+    text = ticks(1_000)
+    assert count_steps(lambda: as_inert_markdown(text)) < 5 * len(text) * len(text.split())
 
 
 def test_an_image_is_a_link_to_it() -> None:
