@@ -81,7 +81,7 @@ class EcaProvisioner(LocalProvisioner):
             await asyncio.to_thread(self._prepare_sockets)
         prepared = await super().pre_launch(**kwargs)
         if sandbox is not None:
-            prefix = await asyncio.to_thread(self._build_prefix, sandbox, prepared["cmd"])
+            prefix = await asyncio.to_thread(self._build_prefix, sandbox, prepared["cmd"], rules.sandbox_reason)
         self._has_started, self._is_sandboxed = True, sandbox is not None
         return {**prepared, "cmd": [*prefix, *prepared["cmd"]]}
 
@@ -100,9 +100,10 @@ class EcaProvisioner(LocalProvisioner):
         for left in self._socket_folder.iterdir():
             left.unlink()
 
-    def _build_prefix(self, sandbox: Sandbox, command: Sequence[str]) -> list[str]:
-        """Return the command that makes the sandbox, which comes before the command of the kernel. Blocks: it looks at
-        the disk. Raises: RuntimeError."""
+    def _build_prefix(self, sandbox: Sandbox, command: Sequence[str], reason: str) -> list[str]:
+        """Return the command that makes the sandbox, which comes before the command of the kernel. `reason` says why
+        the user cannot have the kernel outside of it; "" if the user can. Blocks: it looks at the disk. Raises:
+        RuntimeError."""
         from jupyter_eca.errors import ToolError
         from jupyter_eca.workspace.jobs.sandbox import REPLACED
 
@@ -123,7 +124,7 @@ class EcaProvisioner(LocalProvisioner):
         try:
             return list(own.prepare().prefix)
         except ToolError as error:
-            raise RuntimeError(f"The kernel was not started. {error}") from error
+            raise RuntimeError(f"The kernel was not started. {error} {reason}".rstrip()) from error
 
     async def send_signal(self, signum: int) -> None:
         """Send a signal to the kernel. Called by Jupyter, for example to interrupt it.

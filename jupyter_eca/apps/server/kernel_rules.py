@@ -47,6 +47,11 @@ class KernelRules:
         """Return the sandbox for kernels; None if the user wants none."""
         return make_kernel_sandbox(self.config.tool_call.sandbox, (self.folder,))
 
+    @property
+    def sandbox_reason(self) -> str:
+        """Why the user cannot have kernels outside of the sandbox; "" if the user can."""
+        return self.config.policy.locked.get("toolCall.sandbox.kernels", "")
+
     def drop_secrets(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the variables for a kernel in the sandbox: none whose name says that it has a key or a password, but
         those that the user keeps."""

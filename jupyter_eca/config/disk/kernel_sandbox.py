@@ -1,5 +1,5 @@
-"""Decides what counts when nobody can say whether the user wants kernels in the sandbox, because a file of the
-configuration cannot be parsed.
+"""Decides what counts when nobody can say whether the user or the administrator wants kernels in the sandbox, because a
+file of the configuration, or a policy, has an error.
 
 A file that asks for it has the word `kernels`, in whatever spelling of JSON with comments, or names more files by the
 key `extraConfigs`. So a file without these words does not ask for it, and a mistake in it keeps no kernel from
@@ -19,7 +19,7 @@ _WORDS: Final = ("kernels", "extraConfigs")
 
 
 def may_want_sandbox(text: str) -> bool:
-    """Return whether a text that cannot be parsed may ask for kernels in the sandbox."""
+    """Return whether a text with an error may ask for kernels in the sandbox."""
     return any(word in text for word in _WORDS)
 
 

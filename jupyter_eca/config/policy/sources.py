@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic import ValidationError
 
 from jupyter_eca.config import jsonc
+from jupyter_eca.config.disk.kernel_sandbox import may_want_sandbox
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
 from jupyter_eca.config.policy.document import (
     FORCIBLE,
@@ -54,6 +55,10 @@ _BROKEN: Final = (
     "The policy of the administrator has an error: {error} Until it is corrected, everything is off that asks or "
     "leaves this machine."
 )
+# It follows the reason if the document may ask for kernels in the sandbox.
+_SANDBOXED: Final = " Kernels start in the sandbox, because the policy may ask for it."
+# What the strict document then locks. The narrowest sandbox is used, because the document may ask for a narrow one.
+_KERNEL_SANDBOX: Final[dict[str, Any]] = {"sandbox": {"kernels": True, "network": False, "writable": []}}
 # The features in the strict document. All are off but the sandbox, which restricts commands, and the modes of outside
 # agents, which are off themselves.
 _OFF_FEATURES: Final = FeatureStates(
@@ -102,11 +107,13 @@ def _read_all(environment: Mapping[str, str]) -> Iterator[ReadPolicy]:
 def _read_file(file: Path) -> ReadPolicy:
     """Return the document in a file. A named file that does not exist is an error, too."""
     try:
-        text = read_regular(file, MAX_TEXT_BYTES).decode("utf-8")
+        data = read_regular(file, MAX_TEXT_BYTES)
     except OSError as error:
-        return _replace_broken(str(file), f"{file} cannot be read: {error.strerror or error}.")
+        return _replace_broken(str(file), f"{file} cannot be read: {error.strerror or error}.", None)
+    try:
+        text = data.decode("utf-8")
     except UnicodeError:
-        return _replace_broken(str(file), f"{file} is not UTF-8.")
+        return _replace_broken(str(file), f"{file} is not UTF-8.", data.decode("utf-8", errors="replace"))
     return _parse(text, str(file))
 
 
@@ -118,9 +125,9 @@ def _parse(text: str, source: str) -> ReadPolicy:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(str(part) for part in first["loc"])
-        return _replace_broken(source, f"{source}: {path}: {first['msg']}.")
+        return _replace_broken(source, f"{source}: {path}: {first['msg']}.", text)
     except (ConfigError, ValueError, RecursionError) as error:
-        return _replace_broken(source, f"{source}: {str(error).rstrip('.')}.")
+        return _replace_broken(source, f"{source}: {str(error).rstrip('.')}.", text)
     return ReadPolicy(document, source)
 
 
@@ -157,14 +164,20 @@ def list_leaves(settings: Mapping[str, Any], *path: str) -> list[tuple[str, ...]
     return leaves
 
 
-def _replace_broken(name: str, error: str) -> ReadPolicy:
-    """Return the strict document that replaces a document with an error."""
-    sentence = _BROKEN.format(error=error)
+def _replace_broken(name: str, error: str, text: str | None) -> ReadPolicy:
+    """Return the strict document that replaces a document with an error. `text` is that of the document; None if it
+    cannot be read."""
+    may_ask_for_sandbox = text is None or may_want_sandbox(text)
+    sentence = _BROKEN.format(error=error) + (_SANDBOXED if may_ask_for_sandbox else "")
     document = PolicyDocument(
         contact=sentence,
         approval=ApprovalFloor(by_default=Decision.DENY),
         features=_OFF_FEATURES,
         offline=True,
-        locked={"review": "before", "mcpSampling": {"approval": "deny"}},
+        locked={
+            "review": "before",
+            "mcpSampling": {"approval": "deny"},
+            **({"toolCall": _KERNEL_SANDBOX} if may_ask_for_sandbox else {}),
+        },
     )
     return ReadPolicy(document, name, sentence)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tornado.httpclient import HTTPClientError
 
+from jupyter_eca.config.policy.sources import VARIABLE
 from jupyter_eca.workspace.jobs.sandbox import find_sandbox_program
 from tests.apps.server.cells import PATIENCE, Watcher, kernel
 from tests.support.processes import have_ended
@@ -211,6 +212,23 @@ async def test_a_project_that_asks_for_the_sandbox_gets_it_also_when_its_file_is
         assert "Read-only" in (await at.run(f"open('{outside}/new.txt', 'w')")).error
 
 
+# A policy that asks for the sandbox, and has a word that no policy has; and one that nobody can read.
+BROKEN = ('{"locked": {"toolCall": {"sandbox": {"kernels": true}}}, "offlin": true}', "/no/such/policy.json")
+
+
+@pytest.mark.parametrize("has_client", [False, True])
+@pytest.mark.parametrize("policy", BROKEN)
+async def test_kernels_are_in_the_sandbox_that_a_broken_policy_may_ask_for(
+    jp_serverapp: Any, tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, policy: str, has_client: bool
+) -> None:
+    configure(tmp_path, kernels=False)
+    monkeypatch.setenv(VARIABLE, policy)
+    if has_client:
+        await Watcher.of(jp_serverapp)
+    async with kernel(jp_serverapp) as at:
+        assert "Read-only" in (await at.run(f"open('{outside}/new.txt', 'w')")).error
+
+
 async def test_without_bubblewrap_no_kernel_starts_and_the_user_is_told_why(
     jp_serverapp: Any, jp_fetch: Any, tmp_path: Path
 ) -> None:
@@ -221,6 +239,20 @@ async def test_without_bubblewrap_no_kernel_starts_and_the_user_is_told_why(
         message = await refuse(jp_fetch)
     find_sandbox_program.cache_clear()
     assert message.startswith("The kernel was not started. There is no sandbox on this machine: bubblewrap")
+
+
+async def test_without_bubblewrap_the_user_is_told_that_the_policy_asks_for_it(
+    jp_serverapp: Any, jp_fetch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert jp_serverapp
+    configure(tmp_path, kernels=False)
+    monkeypatch.setenv(VARIABLE, BROKEN[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        find_sandbox_program.cache_clear()
+        message = await refuse(jp_fetch)
+    find_sandbox_program.cache_clear()
+    assert "The policy of the administrator has an error" in message
 
 
 async def test_a_kernel_of_outside_is_not_restarted_outside_once_the_sandbox_is_wanted(

@@ -396,6 +396,35 @@ def test_with_a_broken_policy_everything_is_off_that_asks_or_leaves_the_machine_
     assert sentence in policy.find_feature_refusal(Feature.TRUST)
 
 
+LOCKED_SANDBOX = '{"locked": {"toolCall": {"sandbox": {"kernels": true, "network": false}}}'
+
+
+@pytest.mark.parametrize(
+    ("written", "may_ask"),
+    [
+        (LOCKED_SANDBOX, True),
+        (LOCKED_SANDBOX + ', "offlin": true}', True),
+        (LOCKED_SANDBOX.encode() + b', "contact": "\xff"}', True),
+        ("/no/such/file.json", True),
+        ('{"offlin": true}', False),
+    ],
+)
+def test_a_broken_policy_that_may_ask_for_kernels_in_the_sandbox_gets_the_narrowest_one_and_says_so(
+    written: str | bytes, may_ask: bool, home: Path, project: Path
+) -> None:
+    file = home / "policy.json"
+    if isinstance(written, bytes):
+        file.write_bytes(written)
+    ENVIRONMENT[VARIABLE] = str(file) if isinstance(written, bytes) else written
+    own = {"kernels": False, "network": True, "writable": ["~/data"]}
+    config = by_user(home, project, {"toolCall": {"sandbox": own}})
+    sandbox = config.tool_call.sandbox
+    expected = (True, False, ()) if may_ask else (False, True, ("~/data",))
+    assert (sandbox.kernels, sandbox.network, sandbox.writable) == expected
+    assert ("toolCall.sandbox.kernels" in config.policy.locked) == may_ask
+    assert any("Kernels start in the sandbox" in warning for warning in config.warnings) == may_ask
+
+
 def test_a_policy_file_that_changes_is_noticed(home: Path, project: Path) -> None:
     config = by_user(home, project, {})
     assert str(home / "system" / sources.FILE_NAME) in config.watched
