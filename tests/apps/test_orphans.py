@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,11 @@ import pytest
 from jupyter_eca.protocol.jsonrpc import Notification, Request
 from tests.support.editor_process import Editor, editor
 from tests.support.host_and_client import settings
-from tests.support.processes import have_ended, is_alive
+from tests.support.processes import find_processes, have_ended, is_alive
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_eca.protocol.jsonrpc import Message
 
 MARKING_SERVER = Path(__file__).parents[1] / "faults" / "marking_server.py"
@@ -25,6 +28,15 @@ pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(sys.platform == "win32", reason="processes have no sessions and files no locks of this kind"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(tmp_path: Path) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]  # a fixture
+    """Whatever a test leaves, also one that fails: processes that only the next start would end."""
+    yield
+    for pid in find_processes(tmp_path / "ws" / "data"):
+        with suppress(psutil.NoSuchProcess):
+            psutil.Process(pid).kill()
 
 
 def write_story(workspace: Path, call: dict[str, Any]) -> None:
@@ -49,6 +61,23 @@ async def read_pids(file: Path, count: int) -> list[int]:
 async def kill(at: Editor) -> None:
     at.process.kill()
     await at.process.wait()
+
+
+async def end(at: Editor) -> None:
+    """End the process as an editor does."""
+    await at.request(99, "shutdown", None)
+    await at.send(Notification("exit", None))
+    await at.process.wait()
+
+
+async def hear(at: Editor, *words: str) -> None:
+    """Wait for a message with these words, unless it was heard already."""
+
+    def has(message: Message) -> bool:
+        return all(mentions(message, word) for word in words)
+
+    if not any(map(has, at.heard)):
+        await at.until(has)
 
 
 def mentions(message: Message, word: str) -> bool:
@@ -104,14 +133,18 @@ async def test_an_mcp_server_that_ignores_the_end_of_its_stdin_does_not_outlive_
     file.write_text(json.dumps(json.loads(file.read_text()) | {"mcpServers": {"marker": stubborn}}))
     async with editor(workspace) as at:
         await at.initialize(workspace)
-        await at.until(lambda message: mentions(message, '"marker"') and mentions(message, '"running"'))
+        await hear(at, '"marker"', '"running"')
         (server,) = (child.pid for child in psutil.Process(at.process.pid).children())
         await kill(at)
     assert is_alive(server)
     async with editor(workspace) as at:
         await at.initialize(workspace)
-        await at.until(lambda message: mentions(message, "marking_server") and mentions(message, "was still running"))
+        await hear(at, "marking_server", "was still running")
         assert have_ended(server)
+        # It has started its own, which it ends.
+        await hear(at, '"marker"', '"running"')
+        await end(at)
+    assert have_ended(*find_processes(workspace / "data"))
 
 
 async def test_the_commands_of_a_server_that_lives_are_left_alone(tmp_path: Path) -> None:

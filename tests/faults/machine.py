@@ -24,7 +24,7 @@ from jupyter_eca.protocol.jsonrpc import ErrorResponse, FrameReader, Notificatio
 from tests.support.anthropic_server import LoopbackAnthropic
 from tests.support.editor_process import environment
 from tests.support.partition import Partition
-from tests.support.processes import have_ended, is_alive
+from tests.support.processes import find_processes, have_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,12 +299,7 @@ class Machine:
 
     def find_processes(self) -> set[int]:
         """All processes of this machine: they have its data folder in their environment."""
-        found: set[int] = set()
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if process.environ().get("JUPYTER_DATA_DIR") == str(self.workspace / "data") and is_alive(process.pid):
-                    found.add(process.pid)
-        return found
+        return find_processes(self.workspace / "data")
 
     def find_children(self, client: Client) -> list[int]:
         with suppress(psutil.Error):
@@ -403,4 +398,4 @@ class Machine:
 
 def is_left(path: Path) -> bool:
     """Whether a file is one that our programs make for a moment, or while they run."""
-    return path.name.startswith(".eca-") or path.suffix in {".new", ".process"} or path.name.startswith("auth.json.")
+    return path.name.startswith(".eca-") or path.suffix in {".new", ".process"}

@@ -7,10 +7,15 @@ unless it is its parent, and whoever inherits it may take time to bury it.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import psutil
 
 from tests.support.timeouts import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
@@ -29,3 +34,13 @@ def have_ended(*pids: int) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def find_processes(data: Path) -> set[int]:
+    """All processes that have this folder of data in their environment, as each has that our programs start there."""
+    found: set[int] = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get("JUPYTER_DATA_DIR") == str(data) and is_alive(process.pid):
+                found.add(process.pid)
+    return found
