@@ -30,6 +30,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from jupyter_eca import redaction
+from jupyter_eca.config.disk.whole_file import replace_file
 from jupyter_eca.config.keyring_backend import Keyrings
 
 if TYPE_CHECKING:
@@ -210,16 +211,8 @@ class KeyStore:
             yield self._read_entries()
 
     def _write(self, entries: dict[str, dict[str, Any]]) -> None:
-        """Write the file completely or not at all. Other users can never read it, not even for a moment."""
-        fresh = self._file.with_suffix(f".{os.getpid()}")
-        with suppress(FileNotFoundError):
-            fresh.unlink()
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(entries, indent=1))
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.replace(self._file)
+        """Write the file. Raises: OSError."""
+        replace_file(self._file, json.dumps(entries, indent=1))
 
 
 class MemoryKeyStore(KeyStore):

@@ -6,11 +6,9 @@ not start a server: `mcp_client` does. `jsonc` is its neighbour: it changes the 
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,6 +17,7 @@ from pydantic import ValidationError
 
 from jupyter_eca.config import McpServerConfig, jsonc
 from jupyter_eca.config.disk.regular_file import MAX_TEXT_BYTES, read_regular
+from jupyter_eca.config.disk.whole_file import replace_file
 from jupyter_eca.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -189,16 +188,4 @@ def read_text(file: Path) -> str:
 
 def replace_text(file: Path, text: str) -> None:
     """Replace a file completely or not at all. Only its owner can read a new file, because it may contain keys."""
-    target = file.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
-            opened.write(text)
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    replace_file(file.resolve(), text, keeps_mode=True)

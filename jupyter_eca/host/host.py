@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca import redaction
 from jupyter_eca.config import credentials, watch
+from jupyter_eca.config.disk.whole_file import delete_unfinished
+from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.errors import LocalError, NotSaved
 from jupyter_eca.host import notices
 from jupyter_eca.host.chat.choice_memory import ChoiceMemory
@@ -136,6 +138,9 @@ class Host:
         # order. An editor may list the same folders in another order later, and the chats must not vanish
         # then.
         data_folder = DataFolder(database)
+        # The folders in which this program replaces files as a whole.
+        roots = workspace.files.roots
+        self._written_folders = (database.parent, get_user_folder(), *(root / ".eca" for root in roots))
         keys = credentials.open_key_store(database)
         self.folder_trust = FolderTrust(current, trusted_folders, read_config, self.reload)
         subscribers = self.subscribers = Subscribers()
@@ -275,6 +280,7 @@ class Host:
         await self._delete_old_chats()
         self.store_warnings = list(self.store.warnings)
         orphans = await asyncio.to_thread(end_orphans)
+        await asyncio.to_thread(delete_unfinished, self._written_folders)
         async with self._group as tasks:
             works: list[Callable[[], Coroutine[Any, Any, None]]] = [
                 self.store.run,

@@ -17,16 +17,17 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
+from jupyter_eca.config.disk.whole_file import delete_unfinished, replace_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.connection import ServerLists
 
@@ -37,11 +38,6 @@ _MAX_BYTES: Final = 2_000_000
 
 # Files that were not read or written for this time, which is 90 days, are deleted.
 _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
-
-# The end of the name of a file that is being written. It is renamed within a second. So a file that is older than this
-# was left by a process that was killed.
-_UNFINISHED: Final = ".new"
-_MAX_WRITE_SECONDS: Final = 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +77,17 @@ class KnownLists:
             if len(data) > _MAX_BYTES:
                 return
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Another of our processes may write the same file. A reader gets one of the two versions, and never a
-            # mixture.
-            descriptor, new = tempfile.mkstemp(dir=self.folder, suffix=_UNFINISHED)
-            try:
-                with os.fdopen(descriptor, "wb") as opened:
-                    opened.write(data)
-                Path(new).replace(self._get_path(name, settings))
-            except OSError:
-                Path(new).unlink(missing_ok=True)
-                raise
+            replace_file(self._get_path(name, settings), data.decode())
         except (OSError, ValueError) as error:  # a server may send text that cannot be encoded
             _log.debug("the lists of the server %r cannot be kept: %s", name, error)
 
     def delete_unused(self) -> None:
         """Delete the files of servers that were not used for a long time, and those that a killed process has left."""
-        now = time.time()
-        for pattern, age in (("*.json", _MAX_AGE_SECONDS), (f"*{_UNFINISHED}", _MAX_WRITE_SECONDS)):
-            with suppress(OSError):
-                for file in self.folder.glob(pattern):
-                    if file.stat().st_mtime < now - age:
-                        file.unlink(missing_ok=True)
+        delete_unfinished((self.folder,))
+        with suppress(OSError):
+            for file in self.folder.glob("*.json"):
+                if file.stat().st_mtime < time.time() - _MAX_AGE_SECONDS:
+                    file.unlink(missing_ok=True)
 
     def _get_path(self, name: str, settings: McpServerConfig) -> Path:
         """Return the path of the file for a server with these settings."""

@@ -117,7 +117,8 @@ async def test_what_a_killed_process_left_half_written_is_deleted_and_what_is_be
 ) -> None:
     lists = tmp_path / "data" / "mcp-lists"
     lists.mkdir(parents=True)
-    left, fresh = lists / "tmpleft.new", lists / "tmpfresh.new"
+    # The first process has our number, but began long ago; the second is this one.
+    left, fresh = (lists / f"a.json.{os.getpid()}-{number}{7 * '0'}.new" for number in "01")
     for file in (left, fresh):
         file.write_text("{")
     os.utime(left, (0, 0))

@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from jupyter_eca.config.disk.whole_file import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,12 +100,8 @@ class TrustedFolders:
         return self._read_entries()
 
     def _write(self, entries: dict[str, list[str]]) -> None:
-        """Write the file completely or not at all. Only its owner can read it, because `mkstemp` creates it."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        handle, fresh = tempfile.mkstemp(dir=self.file.parent, prefix=self.file.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(entries, indent=1))
-        Path(fresh).replace(self.file)
+        """Write the file. Raises: OSError."""
+        replace_file(self.file, json.dumps(entries, indent=1))
 
     def _read_entries(self) -> dict[str, list[str]]:
         """Return the trusted digests by folder. If the file cannot be read, no folder is trusted."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jupyter_eca.config.credentials import open_key_store
+from jupyter_eca.config.disk.whole_file import delete_unfinished
 from jupyter_eca.config.folders import get_user_folder
 from jupyter_eca.config.trust import open_trusted_folders
 from jupyter_eca.host.data_folder import DataFolder
@@ -111,6 +112,7 @@ class KeptFiles:
     def delete(self, chats: Iterable[str]) -> None:
         """Delete the files and entries of the scope. `chats` are the ids of its chats. Raises: OSError."""
         ToolOutputs(self._data_folder.outputs).purge(None if isinstance(self.scope, UserScope) else chats)
+        delete_unfinished((self.database.parent,))
         trusted = open_trusted_folders(self.database)
         for folder in self.list_trusted_folders():
             trusted.remove(folder)

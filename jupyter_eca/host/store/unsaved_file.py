@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from jupyter_eca.config.disk.whole_file import replace_file
 from jupyter_eca.host.store.spending import Spending
 from jupyter_eca.protocol.event import Event
 
@@ -62,11 +63,8 @@ def write_unsaved(folder: Path, rows: UnsavedRows) -> Path:
         "events": [event.model_dump(mode="json", by_alias=True) for event in rows.events],
         "spent": [asdict(spending) for spending in rows.spent],
     }
-    # The name is given last, so that nobody takes half of the file.
-    fresh = folder / f".{name}"
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(data, file)
-    return fresh.rename(folder / name)
+    replace_file(folder / name, json.dumps(data))
+    return folder / name
 
 
 @dataclass(frozen=True, slots=True)
