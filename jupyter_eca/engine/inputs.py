@@ -227,7 +227,8 @@ class CostAdded:
 
 @dataclass(frozen=True, slots=True)
 class TrustChanged:
-    """The user switches trust on or off. It takes effect with the next call."""
+    """The user switches trust on or off. Switched on, it takes effect with the next call. Switched off, it takes effect
+    at once: a call that it has allowed, and that waits for an earlier one, needs approval."""
 
     at: int
     trust: bool
@@ -237,7 +238,8 @@ class TrustChanged:
 @dataclass(frozen=True, slots=True)
 class PolicyChanged:
     """The approval rules have changed. They take effect at once, also for calls that wait for approval. A call that
-    they deny does not run, also when it was approved and waits for an earlier one."""
+    they deny does not run, also when it was approved and waits for an earlier one. A call that waits for an earlier
+    one, and that only a withdrawn rule has allowed, needs approval."""
 
     at: int
     policy: Policy

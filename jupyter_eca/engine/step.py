@@ -137,7 +137,7 @@ def _handle_user_input(
         case inputs.Steered():
             driver.steer(input)
         case inputs.TrustChanged(trust=trust):
-            builder.update(trust=trust)
+            tool_calls.change_trust(builder, trust=trust)
         case inputs.PolicyChanged(policy=policy):
             driver.change_policy(policy)
         case inputs.FactAdded(content=content):

@@ -80,7 +80,7 @@ Status, Signal, Move = ToolCallStatus, ToolCallSignal, ToolCallMove
 # rejected    the call did not run (terminal, exactly one content `toolCallRejected`)
 #
 # The signals:
-# allow, ask, deny    the decision of the approval rules about the call; a new rule may deny it until it runs
+# allow, ask, deny    the decision of the approval rules about the call; until it runs, changed rules may ask or deny
 # fail                the call cannot be tried: there is no such tool, or its arguments are not valid JSON
 # approve, reject     the answer of the user
 # start               no earlier call is in the way
@@ -111,6 +111,7 @@ TOOL_CALLS: Table[ToolCallStatus, ToolCallSignal, ToolCallMove] = Table(
         (Status.WAITING, Signal.SKIP): (Status.REJECTED, (Move.REJECTED,)),
         (Status.WAITING, Signal.STOP): (Status.REJECTED, (Move.REJECTED,)),
         (Status.QUEUED, Signal.START): (Status.RUNNING, (Move.STARTED, Move.RUN)),
+        (Status.QUEUED, Signal.ASK): (Status.WAITING, (Move.ANNOUNCE, Move.ASK_USER)),
         (Status.QUEUED, Signal.DENY): (Status.REJECTED, (Move.REJECTED,)),
         (Status.QUEUED, Signal.SKIP): (Status.REJECTED, (Move.REJECTED,)),
         (Status.QUEUED, Signal.STOP): (Status.REJECTED, (Move.REJECTED,)),

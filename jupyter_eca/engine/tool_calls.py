@@ -354,15 +354,34 @@ def _approve_allowed(builder: StepBuilder) -> None:
 
 
 def apply_policy(builder: StepBuilder, policy: Policy) -> bool:
-    """Replace the approval rules. Reject the calls that have not begun to run and that the new rules deny, whoever has
-    approved them, and approve the waiting calls that the new rules allow. Return whether a call was rejected.
+    """Replace the approval rules. The calls that have not begun to run are decided again: those that the new rules deny
+    are rejected, whoever has approved them. Those that ran only because of a rule, and that no rule allows any more,
+    need approval. Waiting calls that the new rules allow are approved. Return whether a call was rejected.
 
     The approved calls are queued; `start_ready_calls` starts them.
     """
     builder.update(setup=replace(builder.state.setup, policy=policy))
     has_rejected = _reject_denied(builder)
+    _ask_about_queued(builder)
     _approve_allowed(builder)
     return has_rejected
+
+
+def change_trust(builder: StepBuilder, *, trust: bool) -> None:
+    """Switch trust on or off. When it is switched off, the calls that it has allowed and that have not begun to run
+    need approval."""
+    builder.update(trust=trust)
+    _ask_about_queued(builder)
+
+
+def _ask_about_queued(builder: StepBuilder) -> None:
+    """Ask the user about the queued calls that nothing allows any more. A call that the user has approved itself stays
+    queued."""
+    for call in builder.state.calls:
+        if call.status is ToolCallStatus.QUEUED and call.tool is not None and not call.approved:
+            verdict = _reach_final_verdict(builder.state, call, call.tool)
+            if verdict.decision is Decision.ASK:
+                give_signal(builder, replace(call, cause=verdict.cause), ToolCallSignal.ASK)
 
 
 def _reject_denied(builder: StepBuilder) -> bool:

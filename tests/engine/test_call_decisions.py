@@ -199,6 +199,44 @@ def test_a_waiting_call_that_a_new_rule_denies_is_rejected_and_names_the_rule() 
     assert (rejected.reason, rejected.cause) == (RejectReason.CONFIG, Cause(kind="rule", rule="away"))
 
 
+NO_RULES = Policy()
+WITHDRAWN = {
+    "the rule is gone": inputs.PolicyChanged(0, Policy(allow={"act": Rule(args_matchers={"how": ("well",)})})),
+    "a rule asks": inputs.PolicyChanged(0, Policy(ask={"act": Rule()}, allow={"act": Rule()})),
+    "trust is off": inputs.TrustChanged(0, trust=False),
+}
+
+
+@pytest.mark.parametrize("withdrawn", WITHDRAWN)
+def test_a_queued_call_that_nothing_allows_any_more_needs_approval(withdrawn: str) -> None:
+    trusts = withdrawn == "trust is off"
+    talk = prompt(NO_RULES if trusts else ALLOWED, trust=trusts)
+    finish(talk, call("act", "1"), call("act", "2", index=1), call("look", "3", index=2))
+    talk.feed(WITHDRAWN[withdrawn])
+    asked = [effect.call for effect in talk.effects if isinstance(effect, AskUser)]
+    assert asked == ["2", "3"]
+    runs = [content for content in talk.shown(ToolCallRunContent) if content.id == "2"]
+    assert [(content.manual_approval, content.waits_for) for content in runs] == [(False, "1"), (True, "1")]
+    talk.ran("1")
+    assert not any(isinstance(effect, RunTool) for effect in talk.effects)
+    talk.approves("2")
+    assert [effect.call for effect in talk.effects if isinstance(effect, RunTool)] == ["2"]
+
+
+def test_a_queued_call_that_the_user_has_approved_runs_after_its_rule_is_withdrawn() -> None:
+    talk = finish(prompt(), call("act", "1"), call("far", "2", index=1)).approves("2")
+    talk.changes_rules(NO_RULES).approves("1").ran("1")
+    assert [effect.call for effect in talk.effects if isinstance(effect, RunTool)] == ["2"]
+
+
+def test_a_call_that_an_approval_for_the_session_has_queued_stays_queued_when_rules_change() -> None:
+    talk = finish(prompt(), call("act", "1"), call("act", "2", index=1)).approves("1", remember=True)
+    talk.changes_rules(NO_RULES)
+    assert talk.effects == ()
+    talk.ran("1")
+    assert [effect.call for effect in talk.effects if isinstance(effect, RunTool)] == ["2"]
+
+
 def test_while_a_call_is_written_its_card_says_whether_it_will_probably_ask() -> None:
     talk = prompt().says(*(call(name, name, "{", index) for index, name in enumerate(("look", "far", "none"))))
     shown = [(content.name, content.manual_approval) for content in talk.shown(ToolCallPrepareContent)]

@@ -145,7 +145,10 @@ class Record:
                     self.granted.add(before.get_call(id).name)
                 self._clear_waiting(before, after, policy, again=remember)
             case inputs.PolicyChanged():
+                self._withdraw(before, after, policy)
                 self._clear_waiting(before, after, policy, again=True)
+            case inputs.TrustChanged():
+                self._withdraw(before, after, policy)
             case _:
                 pass
 
@@ -156,6 +159,14 @@ class Record:
             free = is_free(call, policy, trust=after.trust, granted=self.granted) and not is_hooked
             if call.status is ToolCallStatus.WAITING and free:
                 self.cleared.add(call.id)
+
+    def _withdraw(self, before: ChatState, after: ChatState, policy: Policy) -> None:
+        """Note which of the calls that have not begun to run may not run any more."""
+        for call in before.calls:
+            if call.status is ToolCallStatus.QUEUED and not is_free(
+                call, policy, trust=after.trust, granted=self.granted
+            ):
+                self.cleared.discard(call.id)
 
     def _check_event(self, event: Event) -> None:
         """A turn, a call and a reasoning end once, and nothing of them comes afterwards."""
@@ -187,8 +198,9 @@ class Record:
         elif isinstance(content, ToolCallPrepareContent):
             assert isinstance(last, ToolCallPrepareContent)
         elif isinstance(content, ToolCallRunContent):
-            is_question = isinstance(last, ToolCallRunContent) and last.manual_approval
-            assert isinstance(last, ToolCallPrepareContent) or (is_question and not content.manual_approval)
+            # A call that waits is approved, or what has allowed a call that is queued was withdrawn.
+            is_decided = isinstance(last, ToolCallRunContent) and last.manual_approval != content.manual_approval
+            assert isinstance(last, ToolCallPrepareContent) or is_decided
         else:
             assert not isinstance(last, _ENDS), f"the call {content.id} ends twice"
         if isinstance(content, ToolCalledContent) and isinstance(last, ToolCallRunContent):

@@ -184,7 +184,10 @@ export type Blocks = readonly Block[];
 type ToolContent =
   ToolCallPrepareContent | ToolCallRunContent | ToolCallRunningContent | ToolCalledContent | ToolCallRejectedContent;
 
-/** The order of the stages of a tool call. A call only goes to a stage with a higher rank. The last four are final. */
+/**
+ * The order of the stages of a tool call. A call only goes to a stage with a higher rank, with one exception: a call
+ * that is ready may wait for approval again, when the user withdraws what has allowed it. The last four are final.
+ */
 const STAGE_RANKS: Readonly<Record<ToolStatus, number>> = {
   preparing: 0,
   waiting: 1,
@@ -484,8 +487,9 @@ function readStage(content: ToolContent, before?: ToolBlock): Partial<ToolBlock>
   const statusBefore = before?.status ?? 'preparing';
   // The arguments come in pieces, each with the text that follows the last piece.
   const text = content.type === 'toolCallPrepare' ? (before?.argumentsText ?? '') + content.argumentsText : undefined;
+  const isAskedAgain = status === 'waiting' && statusBefore === 'ready';
   return {
-    status: STAGE_RANKS[status] > STAGE_RANKS[statusBefore] ? status : statusBefore,
+    status: isAskedAgain || STAGE_RANKS[status] > STAGE_RANKS[statusBefore] ? status : statusBefore,
     ...(content.summary !== undefined && { summary: content.summary }),
     ...(content.details !== undefined && { details: content.details }),
     ...(text !== undefined && { argumentsText: text }),

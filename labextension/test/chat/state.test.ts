@@ -264,6 +264,28 @@ test('a call names the call before it until that one has ended, and still names 
   expect(findBlocker(send(...waiting, { ...end, error: false }))).toBeUndefined();
 });
 
+test('a call that was ready waits for approval again when nothing allows it any more', () => {
+  const call = { id: '2', name: 'write_file', server: 'ECA', origin: 'native', arguments: {} } as const;
+  const allowed = { kind: 'rule', rule: 'write_file' };
+  const send = (...contents: readonly object[]): State =>
+    reduceAll(
+      createState('a'),
+      ...contents.map(content => ({
+        method: 'chat/contentReceived',
+        params: { chatId: 'a', role: 'assistant', content: { ...call, ...content } }
+      }))
+    );
+  const ready = { type: 'toolCallRun', manualApproval: false, cause: allowed, waitsFor: '1' };
+  const asked = { type: 'toolCallRun', manualApproval: true, cause: { kind: 'default' }, waitsFor: '1' };
+  const findStatus = (state: State): unknown => {
+    const last = state.chats.a?.blocks.at(-1);
+    return last?.kind === 'tool' ? [last.status, last.asked] : undefined;
+  };
+  expect(findStatus(send(ready))).toEqual(['ready', false]);
+  expect(findStatus(send(ready, asked))).toEqual(['waiting', true]);
+  expect(findStatus(send(ready, asked, { type: 'toolCallRunning' }))).toEqual(['running', true]);
+});
+
 test('an option that was chosen holds until the agent has answered', () => {
   const chosen = reduce(createState('a'), { type: 'optionChosen', chatId: 'a', option: 'model', value: 'l' });
   expect(chosen.chats.a?.chosenOptions).toEqual({ model: 'l' });

@@ -104,6 +104,34 @@ async def test_a_rule_that_denies_a_call_which_waits_holds_for_this_call_whoever
     assert not (tmp_path / "1.txt").exists()
 
 
+async def test_a_call_that_waits_for_another_one_is_asked_about_when_the_rule_that_allowed_it_is_withdrawn(
+    tmp_path: Path,
+) -> None:
+    rules: list[Json] = [
+        {
+            "message": "go",
+            "reply": [
+                {"tool": "write_file", "arguments": {"path": "1.txt", "content": "1"}},
+                {"tool": "shell_command", "arguments": {"command": "touch evil"}},
+            ],
+        },
+        {"result": "", "reply": [{"text": "End."}]},
+    ]
+    async with place(tmp_path, rules, toolCall={"approval": {"allow": {"shell_command": {}}}}) as at:
+        client = await at.connect()
+        await client.create(S)
+        await client.ask(S, "t1", "go")
+        first = await client.call(S, "pending-confirmation")
+        await at.host.configure(Config.model_validate(settings(tmp_path, rules)))
+        await client.decide(S, "t1", first, **APPROVE)
+        second = await client.call(S, "pending-confirmation", 1)
+        assert not (tmp_path / "evil").exists()
+        await client.decide(S, "t1", second, **APPROVE)
+        state = await client.settled(S, 1)
+        assert [call["status"] for call in calls_of(state["turns"][0])] == ["completed", "completed"]
+    assert (tmp_path / "evil").exists()
+
+
 async def test_a_default_that_denies_holds_for_the_tools_of_a_client_too(tmp_path: Path) -> None:
     async with place(tmp_path, toolCall={"approval": {"byDefault": "deny"}}) as at:
         client = await at.connect()
