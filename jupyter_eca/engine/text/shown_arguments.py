@@ -47,6 +47,18 @@ def split_arguments(arguments: dict[str, Any], details: ToolCallDetails | None) 
     return (source if isinstance(source, str) else None), others
 
 
+def format_runs(details: ToolCallDetails | None) -> str:
+    """Return the sources of the cells that a call runs, exactly as they run, "" if it runs none. A change of a notebook
+    may run cells that it does not change."""
+    match details:
+        case RunCellsDetails():
+            return details.as_text()
+        case FileChangeDetails(path=path, runs=runs) if runs:
+            return f"# Then {len(runs)} of the cells run:\n{RunCellsDetails(path=path, cells=runs).as_text()}"
+        case _:
+            return ""
+
+
 def format_command(arguments: dict[str, Any], details: ShellCommandDetails) -> str:
     """Return the command line exactly as it runs. Chats of older versions have it only in the arguments."""
     written = details.line or arguments.get("command")

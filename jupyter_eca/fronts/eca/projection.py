@@ -6,9 +6,10 @@ It must not know the session, which sends the notifications. `send_queue.py` own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.engine.approval.reason import add_warning
+from jupyter_eca.engine.text.shown_arguments import format_runs
 from jupyter_eca.protocol import chat, chats
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
@@ -40,6 +41,8 @@ Notification = tuple[str, "Model"]
 # The fields that a file change has in ECA. The other fields are ours, and only our own clients get them.
 _CHANGE_FIELDS: Final = frozenset({"type", "path", "diff", "lines_added", "lines_removed"})
 _CHANGE_EXTENSIONS: Final = FileChangeDetails.model_fields.keys() - _CHANGE_FIELDS
+# The argument with the sources of the cells that a call runs, for editors.
+_RUNS: Final = "runs"
 
 
 def project(
@@ -95,6 +98,7 @@ def _remove_extensions(content: Content) -> Content:
             return content.model_copy(update={"replayed": None, "message_cached_tokens": None, "agent": None})
         case ToolCallRunContent():
             changed = {"cause": None, "remembers": None, "waits_for": None, "summary": _make_summary(content)}
+            changed |= {"arguments": _add_runs(content)}
             return content.model_copy(update={**_remove_detail_extensions(content), **changed})
         case ToolCallRejectedContent():
             return content.model_copy(update={**_remove_detail_extensions(content), "cause": None})
@@ -114,6 +118,13 @@ def _make_summary(content: ToolCallRunContent) -> str | None:
     if not content.manual_approval:
         return content.summary
     return add_warning(content.summary or content.name, content.cause)
+
+
+def _add_runs(content: ToolCallRunContent) -> dict[str, Any]:
+    """Return the arguments of a call. If the user is asked about it and it runs cells, their sources are added: an
+    editor shows the arguments, which only name the cells."""
+    runs = format_runs(content.details) if content.manual_approval else ""
+    return {**content.arguments, _RUNS: runs} if runs else content.arguments
 
 
 def _remove_detail_extensions(content: ToolCallContent) -> dict[str, object]:

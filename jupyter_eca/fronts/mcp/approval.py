@@ -14,6 +14,7 @@ from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.engine.approval.reason import describe_cause
 from jupyter_eca.engine.approval.rule_matching import COMMAND_ARGUMENT
 from jupyter_eca.engine.text.exact_text import as_exact_text, as_terminal_text
+from jupyter_eca.engine.text.shown_arguments import format_runs
 from jupyter_eca.protocol.content import FileChangeDetails, RunCellsDetails, ShellCommandDetails
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def _describe(call: ToolCallRunContent) -> str:
     """Describe what the call would do. A shell command is shown as it is, because in JSON it would be full of
     backslashes."""
     match call.details:
-        case FileChangeDetails(diff=diff) if diff:
-            return diff
+        case FileChangeDetails(diff=diff) as details if diff or details.runs:
+            return "\n\n".join(filter(None, (diff, format_runs(details))))
         case ShellCommandDetails(line=line) if line:
             return line + _describe_others(call, {COMMAND_ARGUMENT})
         case RunCellsDetails(path=path) as details:

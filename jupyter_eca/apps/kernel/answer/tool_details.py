@@ -17,7 +17,7 @@ from jupyter_eca.apps.kernel.answer.inert_markdown import (
 from jupyter_eca.apps.kernel.answer.json_results import format_json, repeats_text
 from jupyter_eca.engine.text.code_block import as_code_block
 from jupyter_eca.engine.text.exact_text import as_exact_text, drop_control_characters
-from jupyter_eca.engine.text.shown_arguments import format_command, split_arguments
+from jupyter_eca.engine.text.shown_arguments import format_command, format_runs, split_arguments
 from jupyter_eca.protocol.content import (
     FileChangeDetails,
     JsonOutputsDetails,
@@ -29,7 +29,7 @@ from jupyter_eca.protocol.content import (
 )
 
 if TYPE_CHECKING:
-    from jupyter_eca.protocol.content import ShownCell, ToolCallDetails
+    from jupyter_eca.protocol.content import ToolCallDetails
 
 # The most characters of a text that a cell shows. The whole text is in the chat.
 SHOWN_CHARS: Final = 2_000
@@ -47,7 +47,7 @@ def describe_call(arguments: dict[str, Any], details: ToolCallDetails | None) ->
         case FileChangeDetails():
             markdown += as_code_block(as_exact_text(_shorten_lines(details.diff)), "diff")
             if details.runs:
-                markdown += as_code_block(_shorten_exact(_format_runs(details, details.runs)), "python")
+                markdown += as_code_block(_shorten_exact(format_runs(details)), "python")
         case ShellCommandDetails():
             markdown += as_code_block(_shorten_exact(format_command(arguments, details)), "sh")
         case RunCellsDetails():
@@ -108,7 +108,7 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
         case FileChangeDetails():
             parts.append(f"{details.path} (+{details.lines_added} -{details.lines_removed})\n{details.diff.rstrip()}")
             if details.runs:
-                parts.append(_format_runs(details, details.runs))
+                parts.append(format_runs(details))
         case ShellCommandDetails():
             parts.append(format_command(arguments, details))
         case RunCellsDetails():
@@ -116,11 +116,6 @@ def describe_call_as_text(arguments: dict[str, Any], details: ToolCallDetails | 
         case _:
             pass
     return "\n".join([*parts, *([_as_json(others)] if others else [])])
-
-
-def _format_runs(details: FileChangeDetails, runs: tuple[ShownCell, ...]) -> str:
-    """Return the cells that run after a change, with their whole sources: the diff shows only what changes in them."""
-    return f"# Then {len(runs)} of the cells run:\n{RunCellsDetails(path=details.path, cells=runs).as_text()}"
 
 
 def as_folded_markdown(text: str, summary: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from jupyter_eca.engine.approval.reason import add_warning
 from jupyter_eca.engine.text.exact_text import as_exact_json, as_exact_text
+from jupyter_eca.engine.text.shown_arguments import format_runs
 from jupyter_eca.fronts.ahp.reducers.base import Json, get_list, omit_none
 from jupyter_eca.fronts.ahp.resources import uris
 from jupyter_eca.mcp_client.tool_names import CLIENT
@@ -147,7 +148,8 @@ class ToolCallProjection:
         edit = None if confirmed else self._make_edit(content)
         message = content.summary or f"Calling {content.name.removeprefix(CLIENT_PREFIX)}"
         if options and isinstance(content, ToolCallRunContent):
-            message = add_warning(message, content.cause)
+            # The user must see the code that they approve. The arguments name only the cells.
+            message = "\n\n".join(filter(None, (add_warning(message, content.cause), format_runs(content.details))))
         return actions.ToolCallReady(
             **ids,
             invocation_message=as_exact_text(message),
