@@ -1,10 +1,11 @@
-"""Owns `HostStory`: a real host with its store, over some starts, and random clients at two of its doors, from a seed.
+"""Owns `HostStory`: a real host with its store, over some starts, and random clients at all of its doors, from a seed.
 
-A client of ECA (with a kernel) and one of the Agent Host Protocol speak in three chats at once: they ask, decide, stop,
-leave and come back. The user edits a file that the model edits, a kernel dies in the middle of a run, the disk refuses
-to store for a while, chats that are not used leave memory, and the host is ended and started again. A seed gives the
-same happenings in the same order; how far the host gets between two of them is up to its threads, so a seed that fails
-may need several runs.
+A client of ECA (with a kernel), one of the Agent Host Protocol, one of the Agent Client Protocol and one of MCP speak
+in three chats at once: they ask, decide, stop, leave and come back. Programs ask over REST in chats of their own. The
+user edits a file that the model edits, a kernel dies in the middle of a run, the disk is slow or refuses to store for a
+while, chats that are not used leave memory, and the host is ended and started again. A seed gives the same happenings
+in the same order; how far the host gets between two of them is up to its threads, so a seed that fails may need several
+runs.
 
     python -m tests.simulation host SEED
 
@@ -25,11 +26,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jupyter_eca.apps.server.silent_subscriber import SilentSubscriber
 from jupyter_eca.config import Config
+from jupyter_eca.engine.tool_call import ToolCallStatus
 from jupyter_eca.errors import RemoteError
 from jupyter_eca.fronts.ahp.front import AhpFront
+from jupyter_eca.fronts.rest.front import PREFIX
 from jupyter_eca.host.chat.registry import MAX_IDLE
 from jupyter_eca.host.host import Host
 from jupyter_eca.host.store import schema, store
+from jupyter_eca.host.store.tables import Tables
 from jupyter_eca.plugins.providers.scripted import Script
 from jupyter_eca.protocol import chat as chat_protocol
 from jupyter_eca.protocol.chats import ChatOpenParams, ChatOpenResult
@@ -44,6 +48,7 @@ from jupyter_eca.transport.eca_client import CallDecision
 from jupyter_eca.workspace.ports import Files, Workspace
 from tests.engine.well_formed import assert_well_formed
 from tests.fronts.ahp.place import Place, Refused, calls_of, without_clock
+from tests.simulation.clients import REST_CHATS, AcpStoryClient, McpStoryClient, RestStoryClient, find_asked
 from tests.support.host_and_client import PATIENCE, Notebook, settings
 from tests.support.locked_store import locking
 
@@ -94,11 +99,18 @@ RULES: Final[list[dict[str, Any]]] = [
 ]
 KINDS: Final = ("run", "run", "write", "edit", "both", "slow", "slow", "fail", "talk")
 _MARK: Final = re.compile(r"mark-([a-z]+)-\d+")
+# What a write takes on a slow disk, in seconds.
+SLOW_SECONDS: Final = 0.01
 
 
 def find_owners(text: str) -> set[str]:
     """The chats whose marks are in a text."""
     return set(_MARK.findall(text))
+
+
+def get_owner(chat: str) -> str:
+    """The name of a chat in the marks: the ids of chats over REST have a prefix."""
+    return chat.removeprefix(PREFIX)
 
 
 class SlowKernel(Notebook):
@@ -149,20 +161,23 @@ class HostStory:
         self._joined = 0
         self._disk = ExitStack()
         self._is_locked = False
+        self.is_slow = False
+        """Whether each write to the disk takes long."""
         # The calls that wait in the client of ECA, by id: their chat.
         self._questions: dict[str, str] = {}
 
     # -- the whole of it
 
-    async def run(self, starts: int = 2, steps: int = 25) -> None:
+    async def run(self, starts: int = 2, steps: int = 35) -> None:
         """Raises: AssertionError when a rule is broken."""
         (self.folder / "shared.txt").write_text("top\n")
-        with _short_waits(), _spied(self):
+        with _short_waits(), _spied(self), _slow_disk(self):
             for _ in range(starts):
                 async with self._life() as at:
                     for _ in range(steps):
                         await self._step(at)
                     self._unlock()
+                    self.is_slow = False
             async with self._life() as at:
                 await self._check_end(at)
         assert not self.problems, self.problems[0]
@@ -185,8 +200,11 @@ class HostStory:
                     try:
                         await self._join_editor(at)
                         await self._join_agent_client(at)
+                        await self._join_programs(at)
                         yield at
                         self._kernel.finish()
+                        for program in (self.acp, self.mcp, self.rest):
+                            await program.leave()
                     finally:
                         await at.close()
             finally:
@@ -211,6 +229,13 @@ class HostStory:
                 await self.agent_client.subscribe(f"eca:/{chat}")
             except Refused:  # it does not exist yet
                 await self.agent_client.create(f"eca:/{chat}")
+
+    async def _join_programs(self, at: Place) -> None:
+        """The clients of the other protocols come."""
+        self.acp = AcpStoryClient(at.host, self.folder, at.tasks, self.check_shown)
+        await self.acp.join(CHATS)
+        self.mcp = McpStoryClient(at.host, at.tasks, self.check_shown)
+        self.rest = RestStoryClient(at.host, at.tasks, self.check_shown)
 
     async def _step(self, at: Place) -> None:
         """Let one thing happen, and then the host do something."""
@@ -280,6 +305,51 @@ class HostStory:
         if turn := self.agent_client.states[f"eca:/{chat}"].get("activeTurn"):
             await self.agent_client.act("session/turnCancelled", f"eca:/{chat}", turnId=turn["id"])
 
+    async def ask_over_acp(self, at: Place) -> None:  # noqa: ARG002
+        chat = self.random.choice(CHATS)
+        await self.acp.ask(chat, self._make_message(chat))
+
+    async def ask_over_mcp(self, at: Place) -> None:  # noqa: ARG002
+        chat = self.random.choice(CHATS)
+        await self.mcp.ask(chat, self._make_message(chat))
+
+    async def ask_over_rest(self, at: Place) -> None:  # noqa: ARG002
+        chat = self.random.choice(REST_CHATS)
+        await self.rest.ask(chat, self._make_message(chat))
+
+    async def decide_over_acp(self, at: Place) -> None:  # noqa: ARG002
+        if self.acp.questions:
+            id = self.random.choice(sorted(self.acp.questions))
+            approved = self.random.random() < 0.7
+            self._note_decision(id, approved=approved)
+            await self.acp.decide(id, approved=approved)
+
+    async def decide_over_mcp(self, at: Place) -> None:
+        waiting = [(message, answer) for message, answer in self.mcp.questions if not answer.done()]
+        if waiting:
+            message, answer = self.random.choice(waiting)
+            approved = self.random.random() < 0.7
+            lives = [live for chat in CHATS if (live := at.host.chats.get_live(chat))]
+            calls = [call for live in lives for call in live.state.calls if call.status is ToolCallStatus.WAITING]
+            for id in find_asked(message, [(call.id, call.arguments) for call in calls]):
+                self._note_decision(id, approved=approved)
+            answer.set_result(approved)
+
+    async def stop_over_acp(self, at: Place) -> None:  # noqa: ARG002
+        await self.acp.stop(self.random.choice(CHATS))
+
+    async def hang_up_rest(self, at: Place) -> None:  # noqa: ARG002
+        await self.rest.hang_up()
+
+    async def leave_acp(self, at: Place) -> None:
+        await self.acp.leave()
+        self.acp = AcpStoryClient(at.host, self.folder, at.tasks, self.check_shown)
+        await self.acp.join(CHATS)
+
+    async def leave_mcp(self, at: Place) -> None:
+        await self.mcp.leave()
+        self.mcp = McpStoryClient(at.host, at.tasks, self.check_shown)
+
     async def leave_editor(self, at: Place) -> None:
         await self.editor.close()
         await self._join_editor(at)
@@ -320,6 +390,10 @@ class HostStory:
                 return
             self._is_locked = True
 
+    async def slow_disk(self, at: Place) -> None:  # noqa: ARG002
+        """The disk is slow from now on, or quick again."""
+        self.is_slow = not self.is_slow
+
     def _unlock(self) -> None:
         self._disk.close()
         self._is_locked = False
@@ -329,10 +403,15 @@ class HostStory:
     def note_shown(self, event: Event) -> None:
         """Check an event that the clients are shown."""
         self.shown.append(event)
-        if find_owners(event.content.model_dump_json()) - {event.chat}:
+        if find_owners(event.content.model_dump_json()) - {get_owner(event.chat)}:
             self.problems.append(f"of another chat: {event}")
         if isinstance(event.content, ToolCallRunningContent) and event.content.id not in self._approved:
             self.problems.append(f"runs without approval: {event}")
+
+    def check_shown(self, chat: str, shown: object) -> None:
+        """Check what a client of another protocol was shown of a chat."""
+        if find_owners(str(shown)) - {chat}:
+            self.problems.append(f"{chat} is shown what belongs to another chat: {shown}")
 
     def note_request(self, request: ModelRequest) -> None:
         """Check a request to the model."""
@@ -366,6 +445,8 @@ class HostStory:
             assert "activeTurn" not in state, f"{chat} is stuck"
             await at.wait_until_same(self.agent_client, f"eca:/{chat}")
             assert find_owners(json.dumps(without_clock(state))) <= {chat}
+        for chat in {event.chat for event in self.shown} - {*CHATS}:
+            self._check_stored(chat, await self._read_stored(at, chat))
 
     async def _read_stored(self, at: Place, chat: str) -> list[Event]:
         # A turn that began while the host ended is closed when its chat is loaded again.
@@ -414,6 +495,21 @@ class _spied(ExitStack):  # used as a function
         self.callback(lambda: setattr(Script, "answer", answer))
 
 
+class _slow_disk(ExitStack):  # used as a function
+    """Each write takes long while the story says so."""
+
+    def __init__(self, story: HostStory) -> None:
+        super().__init__()
+        write = Tables.write
+
+        def write_slowly(self: Tables, *arguments: Any, **options: Any) -> Any:
+            time.sleep(SLOW_SECONDS * story.is_slow)
+            return write(self, *arguments, **options)
+
+        Tables.write = write_slowly
+        self.callback(lambda: setattr(Tables, "write", write))
+
+
 class _short_waits(ExitStack):  # used as a function
     """The product waits for seconds, in which another program would end."""
 
@@ -437,5 +533,15 @@ _HAPPENINGS: Final = {
     "finish_run": 6,
     "kill_kernel": 1,
     "edit_file": 2,
-    "break_disk": 1,
+    "break_disk": 3,
+    "slow_disk": 1,
+    "ask_over_acp": 4,
+    "ask_over_mcp": 3,
+    "ask_over_rest": 3,
+    "decide_over_acp": 5,
+    "decide_over_mcp": 4,
+    "stop_over_acp": 1,
+    "hang_up_rest": 1,
+    "leave_acp": 1,
+    "leave_mcp": 1,
 }

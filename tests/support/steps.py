@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 import sys
 from functools import cached_property
-from re import _compiler, _parser  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # no types
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
+    from types import FrameType, ModuleType
 
     # Called with the position behind what has matched; returns the end of the whole match, or -1.
     Then = Callable[[int], int]
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Matcher = Callable[[int, Then], int]
 
 OURS = "jupyter_eca"
+
+# The parts of Python that read a regular expression, and make a matcher of it. They have no types.
+_parser: Any = import_module("re._parser")
+_compiler: Any = import_module("re._compiler")
 
 # A matcher calls itself for each repetition.
 MAX_DEPTH = 200_000
@@ -39,7 +43,7 @@ def grows_with_its_text(work: Callable[[str], object], piece: str, count: int = 
 def count_steps(work: Callable[[], object]) -> int:
     """Do some work, and return its steps."""
     steps = _Steps()
-    replaced = [
+    replaced: list[tuple[ModuleType, str, re.Pattern[str]]] = [
         (module, name, value)
         for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == OURS]
         for name, value in vars(module).items()
