@@ -18,7 +18,8 @@ from pydantic import ValidationError
 
 
 def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[str, str]]:
-    """Return the usable tools of a `tools/list` result, and the reason for each tool that is left out, by its name.
+    """Return the usable tools of a `tools/list` result, without their output schemas, and the reason for each tool that
+    is left out, by its name.
     `version` is the version of the protocol that is used.
 
     If the result itself is malformed, or if each of its tools is malformed, all tools are returned. Then the SDK
@@ -34,7 +35,9 @@ def split_tools(result: dict[str, Any], version: str) -> tuple[list[Any], dict[s
             name = tool.get("name") if isinstance(tool, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # JSON
             left_out[name if isinstance(name, str) else f"number {number}"] = reason
         else:
-            usable.append(tool)
+            # Without an output schema: the SDK would check results with it, and a server could write a schema and a
+            # result whose check never ends, while nothing else runs. No model reads it.
+            usable.append({key: value for key, value in tool.items() if key != "outputSchema"})
     if not usable and _explain_result(result, version):
         return tools, {}
     return usable, left_out

@@ -52,6 +52,13 @@ async def test_a_malformed_tool_is_left_out_and_told_and_the_others_can_be_used(
     assert "inputSchema.properties.a.type: 'nonsense' is not valid" in str(shown.error)
 
 
+async def test_a_schema_and_a_result_whose_check_would_never_end_hold_nobody_up(tmp_path: Path) -> None:
+    """The pattern of the schema would try 2^64 ways to divide a text of the result."""
+    async with house(tmp_path, {"slow": raw("has a slow output schema")}) as at:
+        await at.running("slow")
+        assert (await at.call("slow__work")).text.startswith("done")
+
+
 async def test_why_a_server_did_not_start_is_told_without_its_secrets(tmp_path: Path) -> None:
     servers = {
         "gone": {"command": "no-such-program-anywhere"},
