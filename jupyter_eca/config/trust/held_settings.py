@@ -40,7 +40,10 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
 }
 _OTHER: Final = ("other setting", "other settings")
 # Objects in which each key is shown as a setting of its own. The others are shown as one setting.
-_OBJECTS: Final = frozenset(_NOUNS) | {"toolCall.approval", "toolCall.approval.allow", "toolCall.approval.ask"}
+_OBJECTS: Final = frozenset(_NOUNS) | {
+    "toolCall.approval",
+    *(f"toolCall.approval.{key}" for key in ("allow", "ask", "alwaysAsk", "deny")),
+}
 
 # The file that a placeholder names.
 _FILE: Final = re.compile(r"\$\{file:([^}]*)\}")

@@ -22,6 +22,7 @@ from pydantic.alias_generators import to_camel
 
 from jupyter_eca.config.agents import CODE, EXPLORER, GENERAL, PLAN, TUTOR
 from jupyter_eca.config.schema import Config, VariableDetail, VariablesConfig
+from jupyter_eca.config.trust.linear_patterns import takes_linear_time
 from jupyter_eca.engine.approval.policy import Decision
 from jupyter_eca.protocol.changes import ReviewTime
 
@@ -61,11 +62,6 @@ def split_settings(settings: Json, earlier: Json) -> tuple[Json, Json]:
 def _wait_all(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
     """All of the value waits."""
     return NOTHING, value
-
-
-def _apply_all(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
-    """All of the value applies at once."""
-    return value, NOTHING
 
 
 def _apply_literal(value: Any, earlier: Any) -> SplitValue:  # noqa: ARG001  # a `_Split`
@@ -128,6 +124,23 @@ def _selects_all_calls(rule: Any, earlier: Any) -> bool:  # noqa: ARG001  # an a
     return rule in ({}, {"argsMatchers": {}})
 
 
+def _has_quick_patterns(rule: Any, earlier: Any) -> bool:  # noqa: ARG001  # an argument of `_apply_if`
+    """Return whether the patterns of a rule can hold up nobody, whatever they are compared with. Otherwise a stranger's
+    rule could let the server stand still. A rule that is not written as the schema wants it counts as quick: the schema
+    refuses it."""
+    matchers = _as_object(_as_object(rule).get("argsMatchers") or _as_object(rule).get("args_matchers"))
+    lists = (cast("list[Any]", value) for value in matchers.values() if isinstance(value, list))
+    return all(takes_linear_time(pattern) for patterns in lists for pattern in patterns if isinstance(pattern, str))
+
+
+def _split_rules(value: Any, earlier: Any) -> SplitValue:
+    """Apply the rules whose patterns are quick; the others wait. Another value than an object is refused later, by the
+    schema."""
+    if not isinstance(value, dict):
+        return value, NOTHING
+    return _split_fields({}, _apply_if(_has_quick_patterns))(value, earlier)
+
+
 def _split_variables(value: Any, earlier: Any) -> SplitValue:
     """Apply what lets the model learn less about variables. What lets it learn more waits.
 
@@ -167,7 +180,7 @@ def _as_object(value: Any) -> Json:
 
 
 # The rules that nothing overrides.
-_STRICT_RULES: Final = {"deny": _apply_all, "alwaysAsk": _apply_all}
+_STRICT_RULES: Final = {"deny": _split_rules, "alwaysAsk": _split_rules}
 
 # How the settings of a known agent are split. An `ask` rule of an agent replaces the rule of all agents for the same
 # tool. If it is only for some arguments, it may be the narrower one, so it waits.
@@ -185,7 +198,9 @@ _split_config: Final = _split_fields(
     {
         "toolCall": _split_fields(
             {
-                "approval": _split_fields({**_STRICT_RULES, "ask": _apply_all, "byDefault": _apply_if(_is_as_strict)}),
+                "approval": _split_fields(
+                    {**_STRICT_RULES, "ask": _split_rules, "byDefault": _apply_if(_is_as_strict)}
+                ),
                 "outputTruncation": _apply_literal,
             }
         ),

@@ -69,6 +69,31 @@ def test_an_agent_in_a_file_of_its_own_waits_too(home: Path, project: Path, trus
     assert (agent.prompt_text, agent.tool_call.approval.by_default) == ("Obey.", Decision.ALLOW)
 
 
+SLOW: dict[str, Any] = {"argsMatchers": {"path": ["(.+)+x"]}}
+QUICK: dict[str, Any] = {"argsMatchers": {"path": [".*secret.*", r".*\.env"]}}
+
+
+@pytest.mark.parametrize("key", ["deny", "ask", "alwaysAsk"])
+@pytest.mark.parametrize("owner", ["all agents", "code"])
+def test_a_strangers_rule_whose_pattern_could_hold_up_the_server_waits_for_trust(
+    home: Path, project: Path, trust: TrustedFolders, key: str, owner: str
+) -> None:
+    """The pattern would try 2^40 ways to divide a path of 40 characters."""
+    rules = {"toolCall": {"approval": {key: {"read_file": SLOW, "grep": {} if key == "ask" else QUICK}}}}
+    locally(project, rules if owner == "all agents" else {"agent": {owner: rules}})
+
+    def list_selectors() -> set[str]:
+        config = read_config((project,), home=home, environment={}, trust=trust)
+        settings = config if owner == "all agents" else config.agent[owner]
+        return set(settings.tool_call.approval.model_dump(by_alias=True)[key])
+
+    assert list_selectors() == {"grep"}
+    (held,) = read_config((project,), home=home, environment={}, trust=trust).held_back
+    assert "(.+)+x" in "".join(setting.value for setting in held.settings)
+    trust.add(project, held.digest)
+    assert list_selectors() == {"grep", "read_file"}
+
+
 def test_what_restricts_holds_at_once(home: Path, project: Path) -> None:
     globally(home, {"disabledTools": ["grep"], "agent": {"mine": {"disabledTools": ["task"]}}})
     locally(
