@@ -26,7 +26,8 @@ def shift_start(record: ProcessRecord, seconds: float) -> None:
     record.path.write_text("\n".join([*lines, json.dumps({**entry, "start": entry["start"] + seconds})]) + "\n")
 
 
-def test_processes_are_ended_although_the_clock_was_set_since_their_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_noted", [True, False], ids=["", "and this program was killed before it noted them"])
+def test_processes_are_ended_although_the_clock_was_set_since_their_start(tmp_path: Path, is_noted: bool) -> None:
     record = ProcessRecord.open("a command", folder=tmp_path)
     # The second process has no mark: it is found in the session of the first one.
     line = "env -i sleep 1000 & echo $!; sleep 1000"
@@ -41,8 +42,9 @@ def test_processes_are_ended_although_the_clock_was_set_since_their_start(tmp_pa
         try:
             assert leader.stdout is not None
             second = int(leader.stdout.readline())
-            record.note_process(leader.pid)
-            shift_start(record, -3600)
+            if is_noted:
+                record.note_process(leader.pid)
+                shift_start(record, -3600)
             record.abandon()
             assert [orphan.name for orphan in end_orphans(tmp_path)] == ["a command"]
             leader.wait()

@@ -198,8 +198,8 @@ def kill_processes(mark: str, leader: int | None, start: float | None = None) ->
 
 
 def signal_processes(mark: str, leader: int | None, method: str, start: float | None = None) -> int:
-    """Call a method of psutil, such as `kill`, on each process that has the mark or is in the session of the leader.
-    Return how many processes there were. It takes 10 ms for 200 processes.
+    """Call a method of psutil, such as `kill`, on each process that has the mark or is in the session of the leader, or
+    of another leader with the mark. Return how many processes there were. It takes 10 ms for 200 processes.
 
     `leader` is the process id of the session's leader, and `start` its start time in seconds since 1970; None when they
     are unknown. If the process with this id has no mark and was started at another time, the system has given the id
@@ -213,20 +213,22 @@ def signal_processes(mark: str, leader: int | None, method: str, start: float | 
             found = psutil.Process(leader)
             is_ours = found.environ().get(MARK) == mark or abs(found.create_time() - start) <= _CLOCK_TOLERANCE
             leader = leader if is_ours else None
-    sent = 0
+    # If this program was killed before it noted the leader, the leader is found by its mark.
+    sessions = set[int]() if leader is None else {leader}
+    seen: list[tuple[psutil.Process, bool, int]] = []
     for pid in psutil.pids():
         with contextlib.suppress(psutil.Error, OSError):  # the process ended meanwhile, or belongs to another user
-            process = psutil.Process(pid)
-            if _belongs_to(process, leader, mark) and process.status() != psutil.STATUS_ZOMBIE:
+            process, session = psutil.Process(pid), os.getsid(pid) if hasattr(os, "getsid") else 0
+            has_mark = session not in sessions and process.environ().get(MARK) == mark
+            sessions |= {session} if has_mark and session == pid else set()
+            seen.append((process, has_mark, session))
+    sent = 0
+    for process, has_mark, session in seen:
+        with contextlib.suppress(psutil.Error, OSError):
+            if (has_mark or session in sessions) and process.status() != psutil.STATUS_ZOMBIE:
                 getattr(process, method)()
                 sent += 1
     return sent
-
-
-def _belongs_to(process: psutil.Process, leader: int | None, mark: str) -> bool:
-    """Return whether a process is in the session of the leader, or has the mark in its environment."""
-    in_session = leader is not None and hasattr(os, "getsid") and os.getsid(process.pid) == leader
-    return in_session or process.environ().get(MARK) == mark
 
 
 def _lock(descriptor: int) -> None:

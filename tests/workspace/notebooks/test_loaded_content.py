@@ -137,7 +137,7 @@ def test_many_addresses_and_long_ones_are_cut() -> None:
 )
 def test_a_cell_of_twice_the_length_takes_about_twice_the_steps(piece: str) -> None:
     # Of the value of an attribute the first 2,000 characters are read, so only longer cells show how it grows.
-    count = 700 if piece == "src=" else 100
+    count = 600 if piece == "src=" else 50
     assert grows_with_its_text(lambda text: find_loaded(f"<b>{text}!"), piece, count)
 
 
