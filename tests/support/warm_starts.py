@@ -243,10 +243,8 @@ class WarmStarts:
             if is_fixed and environment.get(name) != self._environment.get(name):
                 return False
         folders = [Path(path) for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
-        return not any(
-            (folder / "sitecustomize.py").exists() or ((folder / "jupyter_eca").exists() and not folder.samefile(_ROOT))
-            for folder in folders
-        )
+        ours = next((folder for folder in folders if (folder / "jupyter_eca").exists()), _ROOT)
+        return ours.samefile(_ROOT) and not any((folder / "sitecustomize.py").exists() for folder in folders)
 
     def prepare(self, programs: Iterable[str] = _IMPORTS.keys() - _STARTS.keys()) -> None:
         """Start the processes that fork for these programs. They import while the tests go on."""

@@ -45,6 +45,8 @@ CHROMIUM_OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # The scripts that one page has compiled are there for the next one: a test takes 4.4 s of CPU in place of 4.8.
+    "--process-per-site",
 ]
 
 # Parts of JupyterLab that no test has to do with, and that take a fifth of what a page takes: an animation while it is
@@ -159,13 +161,17 @@ class Chromium:
                     profile, executable_path=chromium, args=CHROMIUM_OPTIONS, viewport={"width": 1280, "height": 800}
                 )
             )
+            # Its process, which pages of all servers share, does not end between two tests.
+            first = self._context.pages[0]
+            first.route(IDLE, lambda route: route.fulfill(body=""))
+            first.goto(IDLE)
         return self._context
 
     def clear(self) -> None:
         """Close all pages, and forget what they left behind, but for the cache."""
         context = self.context()
-        blank, *pages = context.pages
-        devtools: Any = context.new_cdp_session(blank)  # what it sends is only partly typed
+        idle, *pages = context.pages
+        devtools: Any = context.new_cdp_session(idle)  # what it sends is only partly typed
         for page in pages:
             origin = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
             page.close()
@@ -179,6 +185,8 @@ class Chromium:
         self._running.close()
 
 
+# An empty page of the site that all servers belong to: the port makes no difference.
+IDLE = "http://127.0.0.1/"
 # What pages may leave behind.
 STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 
