@@ -7,11 +7,10 @@ the model reads from the events. A live turn uses the same function.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from jupyter_eca.engine.model.compaction import WindowUsage
-from jupyter_eca.engine.model.history import add_event, has_unanswered_words, is_unanswered
+from jupyter_eca.engine.model.history import add_event, build_history, has_unanswered_words, is_unanswered
 from jupyter_eca.engine.model.task_plan import restore_plan
 from jupyter_eca.engine.model.texts import CRASHED_CALL, CRASHED_HOOK, CRASHED_TURN, REJECTED, UNANSWERED_FAILED
 from jupyter_eca.engine.state import ChatState, TitleState
@@ -67,7 +66,7 @@ def restore(chat: str, events: Sequence[Event], at: int) -> RestoredChat:
     """Rebuild a chat from its events. `chat` is its id. `at` is the time for the missing events, in milliseconds since
     the epoch."""
     calls = frozenset(event.content.id for event in events if isinstance(event.content, ToolCallContent))
-    history = reduce(add_event, events, ())
+    history = build_history(events)
     state = ChatState(
         chat,
         history=history,

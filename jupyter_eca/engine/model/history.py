@@ -1,15 +1,15 @@
-"""Owns `add_event`, which computes the conversation that a model reads from the events of a chat.
+"""Owns `add_event` and `build_history`, which compute the conversation that a model reads from the events of a chat.
 
-It adds one event at a time. A live turn and a restart use the same function, so both get the same conversation. An
-event may have an *aside*: what only the model reads, or how the event changes the conversation before it. The kind of
-the aside decides, and never the wording of a text. The neighbours are `request`, which has the parts of a conversation,
-and `compaction`, which makes one shorter.
+`add_event` adds one event. A live turn and a restart use the same function, so both get the same conversation. An event
+may have an *aside*: what only the model reads, or how the event changes the conversation before it. The kind of the
+aside decides, and never the wording of a text. The neighbours are `request`, which has the parts of a conversation, and
+`compaction`, which makes one shorter.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jupyter_eca.engine.model.compaction import compact, prune
 from jupyter_eca.engine.model.request import (
@@ -54,10 +54,38 @@ from jupyter_eca.protocol.event import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from jupyter_eca.protocol.content import Content
     from jupyter_eca.protocol.event import Aside, Event
+
+
+# `build_history` adds an event to the last messages alone, at least so many. An event looks at two.
+_MIN_LAST: Final = 8
+# From so many last messages on, all but `_MIN_LAST` are put aside.
+_MAX_LAST: Final = 64
+
+
+def build_history(events: Iterable[Event]) -> History:
+    """Return the conversation of a chat with these events: what `add_event` gives when they are added one after the
+    other. That would copy all messages for each event, and take seconds for 10,000 turns."""
+    earlier: list[ChatMessage] = []
+    last: History = ()
+    for event in events:
+        if earlier and (_may_change_all(event) or len(last) < _MIN_LAST):
+            earlier, last = [], (*earlier, *last)
+        last = add_event(last, event)
+        if len(last) > _MAX_LAST:
+            earlier += last[:-_MIN_LAST]
+            last = last[-_MIN_LAST:]
+    return (*earlier, *last)
+
+
+def _may_change_all(event: Event) -> bool:
+    """Return whether an event may change any message, or looks at all of them. Others look at the last two."""
+    return isinstance(event.aside, SummaryAside | PrunedAside | ImagesRefusedAside) or isinstance(
+        event.content, ToolCallRejectedContent
+    )
 
 
 def add_event(history: History, event: Event) -> History:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import reduce
 from typing import Any
 
@@ -18,6 +19,7 @@ from jupyter_eca.engine.model.compaction import (
 )
 from jupyter_eca.engine.model.history import (
     add_event,
+    build_history,
     has_call,
     has_media,
     has_unanswered_words,
@@ -401,3 +403,43 @@ def test_the_newest_results_stay_and_older_ones_are_left_out_with_their_pictures
 )
 def test_tokens_are_estimated_from_all_texts(part: Part, tokens: int) -> None:
     assert estimate_tokens((user(part),)) == tokens
+
+
+def make_events(seed: int, count: int) -> list[Event]:
+    """Events of all kinds, most of which add a message."""
+    choose = random.Random(seed)
+    events: list[Event] = []
+    for number in range(count):
+        id = f"call {number}"
+        common = [text(f"question {number}"), text(f"answer {number}", MODEL)]
+        rare = [
+            [text(f"question {number}"), image(str(number)), event(aside=RefusedAside(results=False))],
+            [text("old words"), event(aside=RewordedAside(text=f"question {number}"))],
+            [text("secret"), event(aside=WithdrawnAside())],
+            [text(f"question {number}"), event(aside=UnansweredAside(text="nobody answered"))],
+            [event(aside=DocumentAside(name="a.pdf", base64="x")), text("", aside=BeginningAside(text="begin"))],
+            [runs(id), ran(id, "seen"), image("picture", ResultImageAside(call=id, name="p"))],
+            [runs(id), text("between", MODEL), rejected(id, RejectionAside(text="no")), rejected("unknown")],
+            [text("known", aside=ContextAside(text="context"))],
+            [event(aside=RefusedAside(results=True))],
+            [event(aside=ImagesRefusedAside())],
+            [event(aside=PrunedAside())],
+            [event(aside=SummaryAside(text=f"summary {number}"))],
+        ]
+        # The last two make the conversation short.
+        weights = [100.0, *[1.0] * (len(rare) - 2), 0.1, 0.2]
+        events += choose.choices([common, *rare], weights)[0]
+    return events
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_conversation_of_a_long_chat_is_the_same_when_it_is_built_at_once(seed: int) -> None:
+    events = make_events(seed, 250)
+    assert build_history(events) == read(*events)
+
+
+def test_the_conversation_of_a_long_chat_is_built_from_parts_and_taken_apart_again() -> None:
+    words = [each for number in range(100) for each in (text(f"question {number}"), text(f"answer {number}", MODEL))]
+    events = [*words, *[event(aside=WithdrawnAside())] * 30, text("more"), event(aside=ImagesRefusedAside()), *words]
+    assert len(build_history(words)) == 200
+    assert build_history(events) == read(*events)
