@@ -20,6 +20,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jupyter_eca import redaction
@@ -27,6 +28,8 @@ from jupyter_eca.config.disk.whole_file import delete_unfinished, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import TypeAdapter
 
     from jupyter_eca.config import McpServerConfig
     from jupyter_eca.mcp_client.connection import ServerLists
@@ -40,6 +43,16 @@ _MAX_BYTES: Final = 2_000_000
 _MAX_AGE_SECONDS: Final = 90 * 24 * 60 * 60
 
 
+@cache
+def _make_adapter() -> TypeAdapter[ServerLists]:
+    """Return what reads and writes the lists. It is made once: that takes as long as reading the lists of a server."""
+    from pydantic import TypeAdapter
+
+    from jupyter_eca.mcp_client.connection import ServerLists
+
+    return TypeAdapter(ServerLists)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownLists:
     """The lists of all servers that have run. All methods block, because they use the disk: call them in a thread."""
@@ -49,15 +62,13 @@ class KnownLists:
 
     def load(self, name: str, settings: McpServerConfig) -> ServerLists | None:
         """Return what a server offered last; None if that is not known."""
-        from pydantic import TypeAdapter, ValidationError
-
-        from jupyter_eca.mcp_client.connection import ServerLists
+        from pydantic import ValidationError
 
         file = self._get_path(name, settings)
         try:
             if file.stat().st_size > _MAX_BYTES:
                 return None
-            lists = TypeAdapter(ServerLists).validate_json(file.read_bytes())
+            lists = _make_adapter().validate_json(file.read_bytes())
             os.utime(file)  # marks it as used, for `delete_unused`
         except FileNotFoundError:
             return None
@@ -68,12 +79,8 @@ class KnownLists:
 
     def save(self, name: str, settings: McpServerConfig, lists: ServerLists) -> None:
         """Keep the lists of a server. If they cannot be written, the old ones stay."""
-        from pydantic import TypeAdapter
-
-        from jupyter_eca.mcp_client.connection import ServerLists
-
         try:
-            data = TypeAdapter(ServerLists).dump_json(lists, by_alias=True, exclude_none=True)
+            data = _make_adapter().dump_json(lists, by_alias=True, exclude_none=True)
             if len(data) > _MAX_BYTES:
                 return
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
