@@ -33,7 +33,7 @@ SHARED = -n $(WORKERS) --dist worksteal
 PYTEST = $(CLEAN) $(BIN)/pytest -q $(if $(NIGHTLY),,-m "not nightly") $(AGAIN) $(if $(RESULTS),--junitxml=$(RESULTS)/$@.xml)
 NBVAL = $(CLEAN) JUPYTER_ECA_TRUSTED_FOLDERS=$(CURDIR)/notebooks $(BIN)/python -m pytest -q -o addopts= -p nbval --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context mutations screenshots conformance needs needs-lab check typescript alone python server conformance-client notebooks browser parts environment clean
+.PHONY: lab test dist sbom audit bench bench-docs bench-peers bench-context mutations screenshots conformance needs needs-lab check typescript compiled alone python server conformance-client notebooks browser parts environment clean
 
 # The tour is a copy of the notebooks in the folder tour/, without their outputs. So it changes no file of the checkout.
 # Whoever starts this trusts that folder. Its settings name the script that gives the answers of the tour.
@@ -54,7 +54,7 @@ environment:
 
 # Two at a time: each of these keeps one core busy. The longest comes first.
 alone: $(VENV)/.tested
-	@$(MAKE) --no-print-directory -j 2 check typescript notebooks conformance-client
+	@$(MAKE) --no-print-directory -j 2 check typescript compiled notebooks conformance-client
 
 # What this machine lacks is said in one message, with the commands that install it.
 LACKS = names= debian= brew=; lacks() { names="$$names$${names:+, }$$1"; debian="$$debian $$2"; brew="$$brew $$3"; };
@@ -114,6 +114,10 @@ check: $(VENV)/.tested
 typescript: $(VENV)/.tested
 	npm --prefix labextension run lint
 	npm --prefix labextension test
+
+# What is imported for the first time is compiled: here once, and not in each of the processes that share the tests.
+compiled: $(VENV)/.tested
+	$(CLEAN) $(BIN)/pytest -q --collect-only --ignore=tests/apps/server --ignore=tests/e2e/browser >/dev/null
 
 # Apart: pytest-jupyter (the server's tests) and playwright (the browser's) each bring an event loop of their own.
 python: $(VENV)/.tested

@@ -249,7 +249,7 @@ async def test_nothing_else_is_let_through(tmp_path: Path, setting: str, attack:
 async def test_a_file_that_cannot_be_kept_is_asked_about(tmp_path: Path, setting: str) -> None:
     edit = call("edit_file", path="large.txt", original_content="abc", new_content="x")
     async with project(tmp_path, plays(edit), review=setting) as table:
-        (table.folder / "large.txt").write_bytes(b"abc" + b"\n" * 10_000_001)
+        (table.folder / "large.txt").write_bytes(b"abc" + b" " * 10_000_001)
         assert names(await answer(await table.client(review=True), "go", no)) == ["edit_file"]
 
 
