@@ -39,8 +39,8 @@ _WARM_STARTS = warm_starts.install()
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Where several processes share the tests, each asks the first one before every test how often that test has
-    failed already. The first reads this byte by byte, while it prints and counts: with four processes, a test waited
-    for 17 ms. Only a test during which a process has crashed needs it: without it, that test fails at once."""
+    failed already. The first reads this byte by byte, 34 of them for a test, beside its own work. Only a test during
+    which a process has crashed needs it: without it, that test fails at once."""
     if hasattr(config, "workerinput") and (asked := getattr(config, "failures_db", None)) is not None:
         asked.sock.close()
         vars(config)["failures_db"] = StatusDB()
