@@ -58,6 +58,8 @@ def test_an_argument_is_text_wherever_its_place_is(template: str, tmp_path: Any)
     "template",
     [
         "echo `cat {{x}}`",
+        'echo "`cat {{x}}`"',
+        "(case a in a) echo {{x}};; esac)",
         "echo $(({{x}} + 1))",
         "echo ${a:-{{x}}}",
         "echo ${{x}}",
@@ -151,6 +153,17 @@ def test_a_command_is_read_to_its_end_or_refused(command: str) -> None:
         ("# it's\ng {{x}}", "c d", "# it's\ng 'c d'"),
         ("f <<< {{x}}", "a b", "f <<< 'a b'"),
         ("f < {{x}} > b", "a b", "f < 'a b' > b"),
+        ("f#b {{x}}", "c d", "f#b 'c d'"),
+        ("aX#b {{x}}", "c d", "aX#b 'c d'"),
+        ("f <<<{{x}}", "a b", "f <<<'a b'"),
+        ("f $(()) {{x}}", "a b", "f $(()) 'a b'"),
+        ("f $((1)){{x}}${a}{{x}}$(b){{x}}", "c", "f $((1))c${a}c$(b)c"),
+        ("f $'a' {{x}}", "b c", "f $'a' 'b c'"),
+        ("f $'ab{{x}}c' {{x}}", "d e", "f $'abd ec' 'd e'"),
+        ("f $'a\\'{{x}}'", "b c", "f $'a\\'b c'"),
+        ("f 'ab{{x}}c' {{x}}", "d e", "f 'abd ec' 'd e'"),
+        ("echo case; (f {{x}})", "a b", "echo case; (f 'a b')"),
+        ("(f {{x}}); case a in b) g;; esac", "a b", "(f 'a b'); case a in b) g;; esac"),
         # Here documents.
         ("f <<END\n{{x}}\nEND\ng {{x}}", "$a 'b'", "f <<END\n\\$a 'b'\nEND\ng '$a '\"'\"'b'\"'\"''"),
         ("f <<'END'\n{{x}}\nEND", "$a `b`", "f <<'END'\n$a `b`\nEND"),
@@ -187,7 +200,9 @@ def test_a_line_with_tabs_ends_only_a_document_that_ignores_them() -> None:
     assert fill(parse("f <<-END\n{{x}}\nEND", ["x"]), {"x": " END\nXEND"})
 
 
-@pytest.mark.parametrize(("template", "line"), [("f\n\ng `{{x}}`", 3), ("f `{{x}}`", 1), ("f <<END\n{{x}}\n", 2)])
+@pytest.mark.parametrize(
+    ("template", "line"), [("f\n\ng `{{x}}`", 3), ("\ng `{{x}}`", 2), ("f `{{x}}`", 1), ("f <<END\n{{x}}\n", 2)]
+)
 def test_an_error_names_the_line_of_the_construct(template: str, line: int) -> None:
     with pytest.raises(ValueError, match=rf"\(line {line} of"):
         parse(template, ["x"])
