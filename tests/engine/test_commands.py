@@ -91,6 +91,7 @@ def test_a_key_typed_behind_login_is_not_kept() -> None:
         ("Review $ARGS now", "a.py b.py", "Review a.py b.py now"),
         ("From $1 to $2.", "here 'over there'", "From here to over there."),
         ("$1 and $2", "one", "one and "),
+        ("Say {{word}} to {{name}}.", "hi", "Say hi to ."),
         ("Say {{word}} to {{ name }}", "hi Ada Lovelace", "Say hi to Ada Lovelace"),
         ("Say {{word}} to {{name}}", "name=Ada hi", "Say hi to Ada"),
         ("{{word}}{{word}}", "ho", "hoho"),
@@ -113,7 +114,16 @@ def test_the_places_of_a_template_are_its_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "line"), [("$1\n{{a}}", 2), ("{{a}}\n\n$ARGS $1", 3), ("$1 $ARGS\n$2", 0), ("{{a}} {{b}}", 0), ("", 0)]
+    ("template", "line"),
+    [
+        ("$1\n{{a}}", 2),
+        ("$1 {{a}}\n\n", 1),
+        ("\n$1 {{a}}", 2),
+        ("{{a}}\n\n$ARGS $1", 3),
+        ("$1 $ARGS\n$2", 0),
+        ("{{a}} {{b}}", 0),
+        ("", 0),
+    ],
 )
 def test_places_by_name_and_by_position_in_one_template_are_told_by_line(template: str, line: int) -> None:
     assert find_mixed_line(template) == line
