@@ -143,4 +143,4 @@ def _compute_digest(tool: ToolSpec) -> str:
     if tool.origin is Origin.NATIVE and not tool.definition:
         return ""
     text = json.dumps([tool.description, tool.parameters, tool.definition], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()

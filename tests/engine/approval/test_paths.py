@@ -278,6 +278,8 @@ def test_a_path_that_is_written_relative_starts_in_the_workspace() -> None:
     resolver = PathResolver(machine_paths=("found",))
     assert find_targets(replace(WRITE, changes=("found",)), {}, resolver).protected == "found"
     assert find_targets(RUN, {"code": "open('./found')"}, resolver).protected == "./found"
+    elsewhere = {"code": "open('./found')", "path": "/x/a.ipynb"}
+    assert find_targets(RUN, elsewhere, resolver).protected == "./found"
 
 
 def test_what_the_arguments_name_is_kept_for_tools_whose_approval_depends_on_it() -> None:

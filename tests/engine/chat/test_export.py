@@ -285,6 +285,7 @@ def test_an_answer_of_code_alone_makes_no_empty_cells() -> None:
         (f"{'a' * 39} b", f"{'a' * 39}.md"),
         ("a" * 50, f"{'a' * 40}.md"),
         ("été", "t.md"),
+        ("X and X", "x-and-x.md"),
     ],
 )
 def test_a_title_makes_a_file_name_of_forty_characters_at_most(title: str, name: str) -> None:
