@@ -77,6 +77,7 @@ def find(line: str, folder: str = "", **more: Any) -> str:
         ("sh -c 'cd /t; use found'", "found"),
         ("su -c 'use /t/found x'", "/t/found"),
         ("echo 'cd /t; use found' | sh", "found"),
+        ("echo 'cd /t; use found' | sh -s", "found"),
         ("bash -c 'sh -c \"cd /t; use found\"'", "found"),
         # git.
         ("git config alias.x y", ".git/config"),
@@ -166,6 +167,7 @@ def test_a_line_that_only_reads_or_changes_something_else_names_nothing(line: st
         ),
         *(
             "find . -delete",
+            "find '(' -name x ')' -delete",
             "find . -name x -delete",
             "find . -exec rm {} +",
             "find . -execdir rm {} +",
@@ -228,7 +230,18 @@ def test_a_line_that_may_change_files_of_unknown_names_is_asked_about(line: str)
             "find /u /v -delete",
         ),
         *("echo $1", "cat $1", "grep x $1 > y", "cd $1", "cd $1; ls", "cd $1; cat x > /u/y", "pushd $1", "test $1"),
-        *("env cat $1", "time cat $1", "if test $1; then x; fi", "[ $1 ]", "cd $1; ls > ~/x"),
+        *(
+            "env cat $1",
+            "timeout 5 cat $1",
+            "sudo timeout 5 cat $1",
+            "/bin/cat $1",
+            "ls | xargs -n 1 -P 2 cat",
+            "ls | xargs -0 -r cat",
+            "time cat $1",
+            "if test $1; then x; fi",
+            "[ $1 ]",
+            "cd $1; ls > ~/x",
+        ),
     ],
 )
 def test_a_program_that_writes_to_no_argument_may_get_unknown_ones(line: str) -> None:

@@ -197,6 +197,8 @@ def test_the_redirections_that_write_are_found_roughly() -> None:
         ("a <<END\n$(b\nEND", ScriptParts("a \n", (), ("b",), ("$(b\n",), is_certain=False)),
         ("a \"${b:-'}\" $(c) 'd'", ScriptParts(f"a \"${{b:-'}}\" {FIRST} 'd'", ("c",), ("c",))),
         ("\"${a:-${b:-'}}\" $(c) 'd'", ScriptParts(f"\"${{a:-${{b:-'}}}}\" {FIRST} 'd'", ("c",), ("c",))),
+        ("a\n# b\nc", ScriptParts("a\n\nc")),
+        ("a $(b) case", ScriptParts(f"a {FIRST} case", ("b",), ("b",))),
         ("a '' $(b) 'c'", ScriptParts(f"a '' {FIRST} 'c'", ("b",), ("b",))),
         ("a '$(b)", ScriptParts(f"a '{FIRST}", ("b",), ("b",))),
         ("a # b 'c\nd", ScriptParts("a \nd")),

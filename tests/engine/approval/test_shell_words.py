@@ -70,6 +70,7 @@ RESOLVER = PathResolver(machine_paths=(FILE,), variables={"DIR": "/t", "EMPTY": 
         *("nproc() { cat list; }; cp h $(nproc)", "alias nproc='cat list'; cp h $(nproc)"),
         *("A=*; cp h /t/${A#x}", "cp h /t/${1##*/}", "cp h $'\\U110000'", "cp h $'\\xe9'", "cp h $'it\\'s'"),
         *("cd /t; cp h $OLDPWD/found", "a=x; read a; cp h /t/$a", "B=x; read B; eval A=1; cp h /t/$B"),
+        "ls > ${A:-/t/fo*}",
         # Lines within the line.
         *("env sh <<'END'\ncp h $DIR/found\nEND", "sh x <<'END'\ncp h $DIR/found\nEND"),
         *("echo $(cp h /t/found)", "echo `cp h /t/found`", 'echo "$(cp h $DIR/found)"', "sh -c 'cp h $DIR/found'"),
