@@ -31,10 +31,11 @@ export interface CellHeading {
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;
 
 /**
- * Matches the heading of a cell, such as `# %% cell 3 [c3] code` or `# %% new cell [c4] markdown`. A line of a source
- * that begins like a heading does not match, because the server puts a backslash before it.
+ * Matches the heading of a cell, such as `# %% cell 3 [c3] code` or `# %% new cell [c4] markdown`, and in a new notebook
+ * `# %% cell 1 of 3 code`. A line of a source that begins like a heading does not match, because the server puts a
+ * backslash before it.
  */
-const HEADING = /^# %% (?:cell (\d+)|new cell) \[[^\]]*\] (code|markdown|raw)$/;
+const HEADING = /^# %% (?:cell (\d+)|new cell)(?: \[([^\]]*)\]| of \d+) (code|markdown|raw)$/;
 
 /**
  * Return the lines of a diff. The head of each hunk becomes a line of the kind `gap`, unless the hunk begins with the
@@ -78,7 +79,7 @@ export function parseCellDiff(diff: string): readonly DiffLine[] {
     const heading = kind === 'gap' ? null : HEADING.exec(text);
     if (heading !== null) {
       next = { oldNumber: 1, newNumber: 1 };
-      const [, number, type = ''] = heading;
+      const [, number, , type = ''] = heading;
       return { kind, text, cell: { number: number === undefined ? undefined : Number(number), type } };
     }
     if (kind === 'gap' || next === undefined) {
@@ -92,4 +93,15 @@ export function parseCellDiff(diff: string): readonly DiffLine[] {
       ...(kind !== 'remove' && { newNumber: next.newNumber++ })
     };
   });
+}
+
+/** Return the number that the diff of a notebook gives to the cell with this id; undefined if it gives it none. */
+export function findCellNumber(diff: string, id: string): number | undefined {
+  for (const line of diff.split('\n')) {
+    const heading = /^[-+ ]/.test(line) ? HEADING.exec(line.slice(1)) : null;
+    if (heading?.[1] !== undefined && heading[2] === id) {
+      return Number(heading[1]);
+    }
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { parseCellDiff, parseDiff } from '../../src/render/unified_diff';
+import { findCellNumber, parseCellDiff, parseDiff } from '../../src/render/unified_diff';
 
 const DIFF = `--- a/a.ipynb
 +++ b/a.ipynb
@@ -45,4 +45,17 @@ test('a gap is shown before a part in the middle of a file, and none before its 
   expect(kinds('@@ -0,0 +1,2 @@\n+a\n+b\n')).toEqual(['add', 'add']);
   expect(kinds('@@ -1,2 +0,0 @@\n-a\n-b\n')).toEqual(['remove', 'remove']);
   expect(kinds('@@ -1,1 +1,2 @@\n a\n+b\n@@ -9,1 +10,0 @@\n-c\n')).toEqual(['same', 'add', 'gap', 'remove']);
+});
+
+test('the cells of a new notebook have headings with their numbers', () => {
+  expect(parseCellDiff('@@ -0,0 +1,2 @@\n+# %% cell 2 of 3 code\n+x\n')).toEqual([
+    { kind: 'add', text: '# %% cell 2 of 3 code', cell: { number: 2, type: 'code' } },
+    { kind: 'add', text: 'x', newNumber: 1 }
+  ]);
+});
+
+test('the number of a cell is found by its id, and not in a line of a source', () => {
+  expect(findCellNumber(DIFF, 'c4')).toBe(4);
+  expect(findCellNumber(DIFF, 'c9')).toBeUndefined();
+  expect(findCellNumber(DIFF, 'x')).toBeUndefined();
 });

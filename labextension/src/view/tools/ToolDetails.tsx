@@ -96,7 +96,7 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
           {countParts(block)?.changesSomething === false ? (
             <p className="eca-Note">{trans.__('All parts are left out.')}</p>
           ) : (
-            <Diff diff={details.diff} isNotebook={details.cells !== undefined} />
+            <Diff diff={details.diff} isNotebook={details.cells !== undefined || makesNotebook(block)} />
           )}
           {details.runs !== undefined && (
             <>
@@ -125,6 +125,11 @@ function ArgumentsView({ block }: { readonly block: ToolBlock }): React.ReactEle
     default:
       return <Arguments block={block} />;
   }
+}
+
+/** Whether a call makes a notebook. Its diff has the headings of cells, too. */
+function makesNotebook({ origin, name }: ToolBlock): boolean {
+  return origin === 'native' && name === 'notebook_create';
 }
 
 interface ArgumentsProps {
