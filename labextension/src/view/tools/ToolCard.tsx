@@ -10,12 +10,12 @@ import * as React from 'react';
 
 import { makeCallKey } from '../../chat/approval_rules';
 import { countParts, ToolBlock, ToolStatus } from '../../chat/blocks';
-import { formatDuration, toExactText, toPlainText, replaceCellIds } from '../../render/format';
+import { formatDuration, toExactText, toPlainText } from '../../render/format';
 import { createElement } from '../common/element';
 import { WrittenRuleNote } from './RuleProposal';
 import { Approval, draftReasons, DecisionActions } from './Approval';
 import { useEnv } from '../common/env';
-import { describeCall } from './describe_call';
+import { describeCall, summarizeCall } from './describe_call';
 import { explainDecision, hasWarning, needsApprovalEachTime } from './approval_reason';
 import { Icon, IconName } from '../common/Icon';
 import { ChatPeople, formatName } from '../common/people';
@@ -99,7 +99,7 @@ export const ToolCard = React.memo(function ToolCard({
         <span className="eca-Tool-title" dir="auto">
           {waiting
             ? describeCall(block, { findCell, findKernel }, trans)
-            : toExactText(replaceCellIds(block.summary ?? block.name, block.arguments ?? {}, findCell))}
+            : summarizeCall(block, findCell)}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>

@@ -11,6 +11,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { ToolBlock } from '../../chat/blocks';
 import type { FindCell } from '../../chat/pasted_cells';
 import { replaceCellIds, toExactText } from '../../render/format';
+import { findCellNumber } from '../../render/unified_diff';
 import { RunCellsDetails } from '../../wire/protocol';
 
 /** The functions that find the cells and kernels of the open notebooks. */
@@ -56,9 +57,21 @@ export function describeCall(block: ToolBlock, notebooks: OpenNotebooks, trans: 
   if (origin === 'native' && name === 'run_code' && typeof args.code === 'string') {
     return trans.__('Run code (%1)', describeLineCount(args.code));
   }
-  const line = toExactText(replaceCellIds(summary ?? name, args, notebooks.findCell));
+  const line = summarizeCall(block, notebooks.findCell);
   // An MCP server may give its tool any name, so the line always names the server.
   return origin === 'mcp' ? trans.__('%1, on the MCP server %2', line, toExactText(server)) : line;
+}
+
+/**
+ * Return the summary of a call, in which cells have their numbers: those of the notebook if it is open in this page, or
+ * else those of the diff.
+ */
+export function summarizeCall({ summary, name, arguments: args = {}, details }: ToolBlock, findCell: FindCell): string {
+  const findNumber = (id: string): { readonly number: number } | undefined => {
+    const number = details?.type === 'fileChange' ? findCellNumber(details.diff, id) : undefined;
+    return findCell(id) ?? (number === undefined ? undefined : { number });
+  };
+  return toExactText(replaceCellIds(summary ?? name, args, findNumber));
 }
 
 /** Return the line for a call that runs cells. `lines` is their number of lines in words, for example `3 lines`. */
