@@ -864,6 +864,27 @@ test('an option that the agent has not taken yet shows what was chosen, and that
   expect(pickers({ model: 'l' })).toContain('title="Model: Large (the agent has not taken this yet)"');
 });
 
+test('the list of models leads to the other models and keys', () => {
+  const models = (around: Env): string =>
+    shown(
+      <Pickers
+        frame={React.createRef<HTMLDivElement>()}
+        selection={{ model: 'local/small', agent: 'code', variant: '', variants: [] }}
+        models={['local/small']}
+        agents={['code']}
+        outsideAgents={[]}
+        agentOptions={[]}
+        chosenOptions={{}}
+        onChooseOption={nothing}
+        onChoose={nothing}
+      />,
+      around
+    );
+  const count = (html: string): number => html.split('<option').length - 1;
+  expect(count(models({ ...env, openSettings: nothing }))).toBe(2);
+  expect(count(models(env))).toBe(1);
+});
+
 test('a long block of code that has no end yet is shown as plain text', () => {
   const lines = Array.from({ length: 300 }, (_, n) => `value_${String(n)} = compute(${String(n)})\n`).join('');
   const text = (source: string): string => block({ kind: 'text', key: 't', text: source });

@@ -52,7 +52,7 @@ export function openPicker(frame: HTMLDivElement | null, mark: PickerMark): void
 export function Pickers(props: Props): React.ReactElement {
   const { frame, selection, models, agents, outsideAgents, agentOptions, chosenOptions, onChooseOption, onChoose } =
     props;
-  const { trans } = useEnv();
+  const { trans, openSettings } = useEnv();
   const usesOurModels = !outsideAgents.includes(selection.agent);
   const options = usesOurModels ? [] : agentOptions.filter(option => option.canChoose && option.values.length > 1);
   return (
@@ -74,6 +74,14 @@ export function Pickers(props: Props): React.ReactElement {
           mark="model"
           value={selection.model}
           options={models}
+          {...(openSettings !== undefined && {
+            extra: {
+              text: trans.__('Other models and keys…'),
+              open: () => {
+                openSettings('providers');
+              }
+            }
+          })}
           onChange={model => {
             onChoose({ model, variant: '' });
           }}
@@ -122,13 +130,18 @@ interface PickerProps {
   readonly isPending?: boolean;
   /** Whether the values are on and off. They are shown with the name of the picker, as in "Search the web: on". */
   readonly isSwitch?: boolean;
+  /** A last entry, which opens something else and changes no value. */
+  readonly extra?: { readonly text: string; readonly open: () => void };
   /** Called with the value that the user chooses. */
   readonly onChange: (value: string) => void;
 }
 
+/** The value of the entry `extra`. No model has it. */
+const EXTRA = '\0extra';
+
 /** Draws one picker. It is a `select` of the browser, which works with every keyboard and screen reader. */
 function Picker(props: PickerProps): React.ReactElement {
-  const { name, mark, value, options, labels, isPending = false, isSwitch = false, onChange } = props;
+  const { name, mark, value, options, labels, isPending = false, isSwitch = false, extra, onChange } = props;
   const { trans } = useEnv();
   // The chosen value is in the list even when it cannot be chosen any more.
   const allOptions = options.includes(value) ? options : [value, ...options];
@@ -147,7 +160,13 @@ function Picker(props: PickerProps): React.ReactElement {
         data-eca-picker={mark}
         value={value}
         onChange={event => {
-          onChange(event.target.value);
+          if (event.target.value === EXTRA) {
+            // React does not draw the `select` again, because its value does not change.
+            event.target.value = value;
+            extra?.open();
+          } else {
+            onChange(event.target.value);
+          }
         }}
       >
         {allOptions.map(option => (
@@ -155,6 +174,7 @@ function Picker(props: PickerProps): React.ReactElement {
             {isSwitch ? addName(describe(option)) : describe(option)}
           </option>
         ))}
+        {extra !== undefined && <option value={EXTRA}>{extra.text}</option>}
       </select>
     </label>
   );
