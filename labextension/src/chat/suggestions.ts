@@ -23,6 +23,8 @@ export interface Suggestion {
   readonly detail: string;
   /** The group of a command, in the list of all commands. */
   readonly group?: CommandGroup;
+  /** Whether a command does nothing without more words. Then Enter does not send the name alone. */
+  readonly needsWords?: boolean;
   /** The context that is sent with the message when this suggestion is chosen. */
   readonly context?: ChatContext;
   /** The text that replaces what was typed. */
@@ -103,7 +105,8 @@ function toCommand({ name, description, type, arguments: declaredArguments }: Ch
     kind: type,
     label: [`/${name}`, ...names].join(' '),
     detail: description,
-    insert: `/${name} `
+    insert: `/${name} `,
+    needsWords: declaredArguments.some(argument => argument.required)
   };
 }
 

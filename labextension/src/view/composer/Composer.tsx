@@ -258,8 +258,9 @@ export function Composer(props: Props): React.ReactElement {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    // Whether the whole name of the active command is typed.
-    const isComplete = list?.trigger.kind === '/' && list.trigger.query === suggestion?.key;
+    // Whether the whole name of the active command is typed, and the command needs no more.
+    const isComplete =
+      list?.trigger.kind === '/' && list.trigger.query === suggestion?.key && suggestion.needsWords !== true;
     const action = readKeyAction(event, {
       suggestion,
       isListOpen: list !== undefined,
@@ -414,7 +415,7 @@ interface KeySituation {
   readonly suggestion: Suggestion | undefined;
   /** Whether the list of suggestions is open. */
   readonly isListOpen: boolean;
-  /** Whether the text is the whole name of the suggested command. Then Enter runs the command. */
+  /** Whether the text is the whole name of the suggested command, which needs no arguments. Then Enter runs it. */
   readonly isComplete: boolean;
   /** Whether the user sends with Shift+Enter. */
   readonly sendsWithShift: boolean;
