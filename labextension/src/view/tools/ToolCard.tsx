@@ -97,9 +97,7 @@ export const ToolCard = React.memo(function ToolCard({
           {icon === undefined ? <span className="eca-Spinner" /> : <Icon name={icon} />}
         </span>
         <span className="eca-Tool-title" dir="auto">
-          {waiting
-            ? describeCall(block, { findCell, findKernel }, trans)
-            : summarizeCall(block, findCell)}
+          {waiting ? describeCall(block, { findCell, findKernel }, trans) : summarizeCall(block, findCell)}
         </span>
         <span className="eca-Tool-status">{status}</span>
         <span className={`eca-Fold${open ? ' eca-mod-open' : ''}`}>
