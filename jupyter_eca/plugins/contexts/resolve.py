@@ -96,12 +96,13 @@ async def list_offers(
     found = await asyncio.gather(*(_query_plug(plug, surroundings, query) for plug in find_plugs().values()))
     known = {_make_identity(context) for context in added}
     failed = live and (await surroundings.recent_looks.read_notebooks(surroundings)).ended_with_error
-    # Sorted by the fit, then an error that has just happened comes first and the list of all files last, then in the
-    # order of the plug.
+    # Sorted by the fit, then an error that has just happened comes first, then, where a word is typed, the user's
+    # variables, and the list of all files last, then in the order of the plug.
     rated = [
         (
             _rate_fit(surroundings, query, context),
             not (failed and isinstance(context, ErrorContext)),
+            not (query and isinstance(context, VariableContext | TableContext)),
             isinstance(context, RepoMapContext),
             place,
             context,
@@ -110,7 +111,7 @@ async def list_offers(
         for place, context in enumerate(contexts)
         if live or not isinstance(context, LiveContext)
     ]
-    ranked = sorted(rated, key=lambda offer: offer[:4])
+    ranked = sorted(rated, key=lambda offer: offer[:5])
     unique = {_make_identity(context): context for *_, context in ranked}
     return [context for identity, context in unique.items() if identity not in known][:MAX_OFFERED]
 

@@ -273,6 +273,12 @@ async def test_what_is_typed_finds_cells_by_word_and_by_text(tmp_path: Path, que
         assert labels(await there.offered(query))[:1] == [first]
 
 
+async def test_a_variable_comes_before_the_file_of_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / "df.csv").touch()
+    async with room(tmp_path, cells(), Variables(HELD)) as there:
+        assert [one.type for one in await there.offered("df", there.cell)][:2] == ["variable", "file"]
+
+
 async def test_a_client_without_a_notebook_is_offered_none_of_it(tmp_path: Path) -> None:
     async with room(tmp_path, selecting("raise")) as there:
         for query in ("", "cell", "error"):
